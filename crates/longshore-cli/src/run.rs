@@ -30,7 +30,7 @@ use crate::stats::{self, Stats};
 
 pub(crate) use failure::{Failure, Reason};
 use meta::Flow;
-use streams::{InlineData, PipedOutput};
+use streams::{DUMP_LINES, FileData, FileText, InlineData, PipedOutput};
 
 /// Bytes of results that are gathered before they are written.
 const OUTPUT_BUFFER_BYTES: usize = 256 << 10;
@@ -56,6 +56,10 @@ pub(crate) struct Runner {
     input_is_script: bool,
     /// Files that are open within each other.
     open_files: usize,
+    /// What the next COPY FROM STDIN reads, where a file has that behind the statement.
+    data: Option<FileData>,
+    /// The key that ends that meta-commands are refused, in what pg_dump writes.
+    pub(crate) restricted: Option<String>,
 }
 
 impl Runner {
@@ -95,6 +99,8 @@ impl Runner {
             timing: false,
             input_is_script: options.steps.is_empty(),
             open_files: 0,
+            data: None,
+            restricted: None,
         })
     }
 
@@ -188,9 +194,21 @@ impl Runner {
     async fn statements_of(&mut self, path: &Path) -> Result<Flow, Failure> {
         let text = std::fs::read_to_string(path).map_err(|error| Reason::file(path, error))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let mut text = FileText::new(text);
+        let is_dump = text.is_dump();
         let mut script = Script::default();
-        for line in text.split_inclusive('\n') {
-            for item in script.line(line) {
+        while let Some(line) = text.line() {
+            for item in script.line(&line) {
+                let item = match item {
+                    Item::Statement { sql, line } if copies_standard_input(&sql) => {
+                        if let Some((data, lines)) = text.data() {
+                            script.skip(lines);
+                            self.data = Some(data);
+                        }
+                        Item::Statement { sql: if is_dump { in_text_format(sql) } else { sql }, line }
+                    }
+                    item => item,
+                };
                 if self.item_of(item, &path.display().to_string()).await? == Flow::Leave {
                     return Ok(Flow::Leave);
                 }
@@ -208,13 +226,21 @@ impl Runner {
         let script_before = std::mem::replace(&mut self.input_is_script, true);
         let mut script = Script::default();
         let mut line = String::new();
+        let (mut head, mut is_dump) = (0..DUMP_LINES, false);
         loop {
             line.clear();
             let length = io::stdin().read_line(&mut line).map_err(|error| Reason::file(Path::new(NAME), error))?;
             if length == 0 {
                 break;
             }
+            is_dump |= head.next().is_some() && FileText::new(&line).is_dump();
             for item in script.line(&line) {
+                let item = match item {
+                    Item::Statement { sql, line } if is_dump && copies_standard_input(&sql) => {
+                        Item::Statement { sql: in_text_format(sql), line }
+                    }
+                    item => item,
+                };
                 if self.item_of(item, NAME).await? == Flow::Leave {
                     return Ok(());
                 }
@@ -274,7 +300,9 @@ impl Runner {
 
     async fn execute(&mut self, sql: &str) -> Result<Done, Failure> {
         if first_word(sql) == "copy" {
-            if self.input_is_script {
+            if let Some(data) = self.data.take() {
+                self.session.set_input(data);
+            } else if self.input_is_script {
                 self.session.set_input(InlineData::default());
             } else {
                 self.session.set_input(io::stdin());
@@ -378,6 +406,20 @@ impl Runner {
         };
         stats.append(&cost).map_err(|error| Reason::Stats(error).into())
     }
+}
+
+/// Whether a statement is COPY ... FROM STDIN.
+fn copies_standard_input(sql: &str) -> bool {
+    let mut words = sql.split_ascii_whitespace().map(|word| word.trim_end_matches(['(', ';']));
+    first_word(sql) == "copy"
+        && words.any(|word| word.eq_ignore_ascii_case("from"))
+        && words.next().is_some_and(|word| word.eq_ignore_ascii_case("stdin"))
+}
+
+/// The statement with the format that the data of a dump have, unless it says one.
+fn in_text_format(sql: String) -> String {
+    let says_nothing = sql.split_ascii_whitespace().next_back().is_some_and(|word| word.eq_ignore_ascii_case("stdin"));
+    if says_nothing { sql + " WITH (FORMAT text)" } else { sql }
 }
 
 /// What a statement did.

@@ -55,6 +55,11 @@ impl Script {
         if line.contains(';') { self.take_complete() } else { Vec::new() }
     }
 
+    /// Counts lines that were read by others.
+    pub(crate) fn skip(&mut self, lines: usize) {
+        self.lines += lines;
+    }
+
     /// The statement that is still open at the end of the text, if any.
     pub(crate) fn end(&mut self) -> Option<Item> {
         let open = std::mem::take(&mut self.open);

@@ -1,4 +1,4 @@
-//! The names of a database: tables, views and sequences in one namespace, as in PostgreSQL.
+//! The names of a database: tables, views and sequences in one namespace for each schema, as in PostgreSQL.
 //!
 //! Names are compared as they are; folding unquoted names to lower case is done where they are parsed
 //! (`sql::names`). What changes is logged where the database has a log (`change`).
@@ -7,6 +7,7 @@
 
 mod access_path;
 mod change;
+mod definitions;
 mod describe;
 mod image;
 mod key;
@@ -16,6 +17,7 @@ mod log;
 mod operations;
 mod restore;
 mod rules;
+mod search_path;
 mod sequence;
 mod wire;
 
@@ -30,6 +32,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 pub(crate) use access_path::AccessPath;
 pub(crate) use change::Change;
+pub(crate) use definitions::{Commented, Definitions, SYSTEM_SCHEMAS, is_temporary};
 pub(crate) use describe::describe;
 pub(crate) use image::{Image, TableImage};
 pub(crate) use key::{Key, Role, kind_name};
@@ -38,7 +41,8 @@ pub(crate) use loads::{Loads, RunningLoad, signed};
 pub(crate) use log::CatalogLog;
 pub(crate) use operations::Operations;
 pub(crate) use restore::fits;
-pub(crate) use rules::{Check, ColumnRule, Origin, Reference, Rules, columns_read, next_of};
+pub(crate) use rules::{Check, ColumnRule, Origin, Reference, Rules, columns_read, next_of, rename_sequence};
+pub(crate) use search_path::SearchPath;
 pub(crate) use sequence::{Definition as SequenceDefinition, Owner, Sequence};
 
 use crate::Error;
@@ -150,7 +154,7 @@ impl Entry {
         }
     }
 
-    fn table(&self) -> Option<Arc<Table>> {
+    pub(crate) fn table(&self) -> Option<Arc<Table>> {
         match self {
             Self::Table(table) => Some(Arc::clone(table)),
             Self::View(_) => None,
@@ -184,6 +188,8 @@ pub(crate) struct Catalog {
     entries: RwLock<BTreeMap<String, Entry>>,
     /// Locked behind the entries, where both are.
     sequences: RwLock<BTreeMap<String, Arc<Sequence>>>,
+    /// Schemas and comments.
+    definitions: RwLock<Definitions>,
     /// What was loaded, once anything was.
     ledger: RwLock<Option<Arc<Table>>>,
     /// What is being loaded.

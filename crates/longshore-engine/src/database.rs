@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 use longshore_storage::checksum::{Checksum, checksum};
 use longshore_storage::{Memory, Relation, Schema, Transactions};
 
-use crate::catalog::{Catalog, Check, Entry};
+use crate::catalog::{Catalog, Check, Entry, Table, is_temporary};
 use crate::datafusion::Queries;
 use crate::report::TableBytes;
-use crate::sql::names;
+use crate::sql::{in_text, names};
 use crate::{Config, Error};
 use autovacuum::Autovacuum;
 pub(crate) use autovacuum::AutovacuumSettings;
@@ -118,13 +118,19 @@ impl Database {
     /// Names of all tables and views, sorted.
     #[must_use]
     pub fn table_names(&self) -> Vec<String> {
-        self.catalog.names()
+        self.catalog.names().iter().filter(|name| !is_temporary(name)).map(|name| names::shown_name(name)).collect()
+    }
+
+    /// The table that a text names: `t`, or `schema.t`.
+    fn named(&self, table: &str) -> Option<Arc<Table>> {
+        let written = || in_text::relation(table).ok().and_then(|name| self.catalog.table(&name));
+        self.catalog.table(table).or_else(written)
     }
 
     /// Whether there is a table `name`, and not a view or nothing.
     #[must_use]
     pub fn is_table(&self, name: &str) -> bool {
-        self.catalog.table(name).is_some()
+        self.named(name).is_some()
     }
 
     /// What the committed rows of all tables take of memory.
@@ -145,7 +151,7 @@ impl Database {
     /// # Errors
     /// When there is no such table.
     pub fn checksum(&self, table: &str) -> Result<Checksum, Error> {
-        let found = self.catalog.table(table);
+        let found = self.named(table);
         let found = found.ok_or_else(|| Error::not_found(format!("table {table} does not exist")))?;
         Ok(checksum(&found.relation.snapshot(), self.config.threads))
     }
@@ -154,7 +160,7 @@ impl Database {
     /// there is none.
     #[must_use]
     pub fn keys(&self, table: &str) -> Vec<String> {
-        let Some(table) = self.catalog.table(table) else { return Vec::new() };
+        let Some(table) = self.named(table) else { return Vec::new() };
         let columns = table.relation.schema().columns();
         table.rules().keys.iter().map(|key| key.described(columns)).collect()
     }
@@ -163,7 +169,7 @@ impl Database {
     /// none.
     #[must_use]
     pub fn checks(&self, table: &str) -> Vec<String> {
-        let Some(table) = self.catalog.table(table) else { return Vec::new() };
+        let Some(table) = self.named(table) else { return Vec::new() };
         table.rules().checks.iter().map(Check::described).collect()
     }
 
@@ -171,7 +177,7 @@ impl Database {
     /// is none.
     #[must_use]
     pub fn foreign_keys(&self, table: &str) -> Vec<String> {
-        let Some(table) = self.catalog.table(table) else { return Vec::new() };
+        let Some(table) = self.named(table) else { return Vec::new() };
         let columns = table.relation.schema().columns();
         table.rules().references.iter().map(|reference| reference.described(columns)).collect()
     }
@@ -181,11 +187,12 @@ impl Database {
     #[must_use]
     pub fn referenced_by(&self, table: &str) -> Vec<String> {
         let mut found = Vec::new();
+        let Some(named) = self.named(table) else { return found };
         for entry in self.catalog.entries() {
             let Entry::Table(from) = entry else { continue };
             let columns = from.relation.schema().columns();
             let rules = from.rules();
-            let to_it = rules.references.iter().filter(|reference| reference.table == table);
+            let to_it = rules.references.iter().filter(|reference| reference.table == named.name);
             found.extend(to_it.map(|reference| {
                 format!("TABLE {} CONSTRAINT {}", names::quoted(&from.name), reference.described(columns))
             }));
@@ -196,13 +203,15 @@ impl Database {
     /// The names of all sequences, sorted.
     #[must_use]
     pub fn sequence_names(&self) -> Vec<String> {
-        self.catalog.sequences().iter().map(|sequence| sequence.name.clone()).collect()
+        let sequences = self.catalog.sequences();
+        let kept = sequences.iter().filter(|sequence| !is_temporary(&sequence.name));
+        kept.map(|sequence| names::shown_name(&sequence.name)).collect()
     }
 
     /// Names of the columns of the table `table`, in order; empty if there is none.
     #[must_use]
     pub fn column_names(&self, table: &str) -> Vec<String> {
-        self.catalog.table(table).map_or_else(Vec::new, |table| {
+        self.named(table).map_or_else(Vec::new, |table| {
             let columns = table.relation.schema().columns();
             columns.iter().map(|column| column.name.clone()).collect()
         })

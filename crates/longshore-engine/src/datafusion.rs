@@ -33,6 +33,7 @@ pub(crate) use files::TextTable;
 pub(crate) use files::columnar::Columnar;
 pub(crate) use files::named_source::NamedSource;
 pub(crate) use hidden_names::{END_COLUMN, ROW_COLUMN, TARGET};
+pub(crate) use planning::generated::Generated;
 pub(crate) use planning::plan_cache::{Parameters, PlanCache};
 pub(crate) use planning::rules::{Checks, Value};
 pub(crate) use queries::Queries;

@@ -115,6 +115,18 @@ pub enum ErrorKind {
     TooComplex,
     /// A condition that has a code of its own in PostgreSQL, which is this one.
     Coded(&'static str),
+    /// A schema does not exist, or none is there to create something in.
+    NoSchema,
+    /// A schema of the name is there already.
+    SchemaExists,
+    /// A table that cannot be, such as a temporary one in a schema of its own.
+    InvalidTable,
+    /// A column that cannot be used so.
+    InvalidColumn,
+    /// What only the system may do.
+    Privilege,
+    /// A name that only the system gives.
+    ReservedName,
     /// A bug: something that must not happen did.
     Internal,
 }
@@ -171,14 +183,25 @@ impl ErrorKind {
             Self::TooLarge => "54000",
             Self::TooComplex => "54001",
             Self::Coded(code) => code,
+            Self::NoSchema => "3F000",
+            Self::SchemaExists => "42P06",
+            Self::InvalidTable => "42P16",
+            Self::InvalidColumn => "42P10",
+            Self::Privilege => "42501",
+            Self::ReservedName => "42939",
             Self::Internal => "XX000",
         }
     }
 }
 
 impl Error {
+    /// What a message says of a name in a schema, it says with a period ([`crate::sql::names`]).
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), details: None }
+        let mut message = message.into();
+        if message.contains('\0') {
+            message = message.replace('\0', ".");
+        }
+        Self { kind, message, details: None }
     }
 
     pub(crate) fn syntax(message: impl Into<String>) -> Self {
@@ -248,7 +271,7 @@ impl Error {
 
     /// The same with another message, which `reword` makes of the one that there is.
     pub(crate) fn reworded(self, reword: impl FnOnce(&str) -> String) -> Self {
-        Self { message: reword(&self.message), ..self }
+        Self { details: self.details, ..Self::new(self.kind, reword(&self.message)) }
     }
 
     /// The same, about what `details` say.

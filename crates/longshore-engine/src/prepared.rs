@@ -24,7 +24,7 @@ use crate::catalog::Catalog;
 use crate::datafusion::PlanCache;
 use crate::sql::parameters::{self, fit};
 use crate::sql::shape::Literal;
-use crate::sql::{self, Parsed, build, is_change, secrets, types};
+use crate::sql::{Parsed, build, is_change, secrets, types};
 use crate::transaction::StatementTransaction;
 
 /// A statement with parameters `$1`, `$2`, ..., parsed once; good for every session of its database.
@@ -52,9 +52,9 @@ struct Anew {
 }
 
 impl Prepared {
-    /// Prepares the text of one statement.
-    pub(crate) fn parse(sql: &str, catalog: &Catalog) -> Result<Self, Error> {
-        match sql::parse(sql)? {
+    /// Prepares a statement whose names are resolved.
+    pub(crate) fn of(parsed: Parsed, catalog: &Catalog) -> Result<Self, Error> {
+        match parsed {
             Parsed::Sql(statement) => Self::new(*statement, Vec::new(), catalog),
             _ => Err(Error::unsupported("only queries, INSERT, UPDATE, DELETE and MERGE can be prepared")),
         }

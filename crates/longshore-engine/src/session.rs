@@ -11,7 +11,7 @@ use longshore_storage::Datum;
 use crate::prepared::{Prepared, Shapes};
 use crate::report::without;
 use crate::sql::secrets;
-use crate::statement::{Arguments, ClientSettings, SessionContext, SharedWriter, Streams, prepare};
+use crate::statement::{Arguments, ClientSettings, SessionContext, SharedWriter, Streams, prepare, temporary};
 use crate::transaction::Block;
 use crate::{Database, Error, Outcome, panics, statement};
 
@@ -92,7 +92,7 @@ impl Session {
     pub fn prepare(&self, sql: &str) -> Result<Prepared, Error> {
         panics::caught(|| {
             self.database.queries.check_values(sql)?;
-            Prepared::parse(sql, &self.database.catalog)
+            prepare::named_in(sql, &self.database.catalog, &self.block.numbers().path())
         })
     }
 
@@ -144,6 +144,13 @@ impl Session {
     #[must_use]
     pub fn is_in_transaction(&self) -> bool {
         self.block.is_open()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Nobody is there to be told; what is left goes with the database.
+        let _ = temporary::drop_all(&self.database.catalog, &self.block.numbers().path());
     }
 }
 

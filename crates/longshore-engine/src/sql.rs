@@ -5,6 +5,7 @@
 //! so have sequences ([`sequence`]), whose options come in any order.
 //! Not here: what a statement means (`statement`).
 
+pub(crate) mod alter;
 pub(crate) mod arrays;
 pub(crate) mod backup;
 pub(crate) mod build;
@@ -21,6 +22,7 @@ mod merge;
 pub(crate) mod named_arguments;
 pub(crate) mod names;
 pub(crate) mod numbers;
+pub(crate) mod objects;
 mod option_list;
 pub(crate) mod options;
 pub(crate) mod overriding;
@@ -48,9 +50,11 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::{Error, ErrorKind};
+use alter::{Action, AlterTable};
 use backup::BackupStatement;
 use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, ImportStatement};
 use dialect::LongshoreDialect;
+use objects::ObjectStatement;
 use sequence::SequenceStatement;
 
 /// One statement, parsed.
@@ -72,6 +76,10 @@ pub(crate) enum Parsed {
     Import(ImportStatement),
     /// CREATE SEQUENCE and ALTER SEQUENCE.
     Sequence(SequenceStatement),
+    /// ALTER TABLE.
+    AlterTable(Box<AlterTable>),
+    /// What is said of objects as wholes.
+    Object(Box<ObjectStatement>),
     /// CHECKPOINT.
     Checkpoint,
     /// BACKUP DATABASE.
@@ -113,6 +121,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     let mut tokens = tokens.map_err(|error| syntax(error.into()))?;
     numbers::refuse_hexadecimal(sql, &tokens)?;
     free_argument_names(&mut tokens);
+    leave_out_system_schema(&mut tokens);
     table::spell_out(&mut tokens);
     set_returning::read_tokens(&mut tokens);
     let overriding = overriding::take(&mut tokens);
@@ -155,11 +164,19 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
             depth::limit_depth(query.as_mut())?;
             shorthand::write_out(query.as_mut())?;
         }
+        Parsed::AlterTable(alter) => {
+            for action in &mut alter.actions {
+                if let Action::Plain(operation) = action {
+                    depth::limit_depth(operation.as_mut())?;
+                }
+            }
+        }
         Parsed::Empty
         | Parsed::CreateFrom(_)
         | Parsed::Export(_)
         | Parsed::Import(_)
         | Parsed::Sequence(_)
+        | Parsed::Object(_)
         | Parsed::Checkpoint
         | Parsed::Backup(_) => {}
     }
@@ -190,6 +207,25 @@ fn free_argument_names(tokens: &mut [TokenWithSpan]) {
     }
 }
 
+/// Leaves `pg_catalog.` out before the name of a function, type or table: that schema is looked through anyway.
+fn leave_out_system_schema(tokens: &mut Vec<TokenWithSpan>) {
+    let is_it = |token: &Token| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case("pg_catalog"));
+    if !tokens.iter().any(|token| is_it(&token.token)) {
+        return;
+    }
+    let mut at = 0;
+    while at + 2 < tokens.len() {
+        let follows_period = at > 0 && tokens[at - 1].token == Token::Period;
+        let is_prefix = is_it(&tokens[at].token)
+            && tokens[at + 1].token == Token::Period
+            && matches!(tokens[at + 2].token, Token::Word(_));
+        if is_prefix && !follows_period {
+            tokens.drain(at..at + 2);
+        }
+        at += 1;
+    }
+}
+
 fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
     while parser.consume_token(&Token::SemiColon) {}
     if parser.peek_token_ref().token == Token::EOF {
@@ -208,8 +244,10 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         Parsed::Summarize(query)
     } else if let Some(create) = create_as::create_table_as(parser)? {
         Parsed::Sql(Box::new(create))
-    } else if let Some(alter) = persistence::alter_table(parser)? {
-        Parsed::Sql(Box::new(alter))
+    } else if let Some(alter) = alter::statement(parser)? {
+        Parsed::AlterTable(Box::new(alter))
+    } else if let Some(statement) = objects::statement(parser)? {
+        Parsed::Object(Box::new(statement))
     } else {
         Parsed::Sql(Box::new(parser.parse_statement().map_err(syntax)?))
     };

@@ -19,18 +19,23 @@ mod import;
 mod index;
 mod insert;
 mod merge;
+mod objects;
 pub(crate) mod prepare;
 mod refuse;
 mod rejects;
+pub(crate) mod resolve;
 pub(crate) mod restore;
 mod rows;
+mod schemas;
 mod sequence;
+mod set_config;
 mod settings;
 mod shaped;
 mod show;
 mod storage;
 mod streams;
 mod summarize;
+pub(crate) mod temporary;
 mod transaction;
 mod unload;
 mod view;
@@ -51,6 +56,7 @@ use crate::catalog::{Catalog, Entry};
 use crate::datafusion::{ExecutionContext, Parameters};
 use crate::prepared::{Done, PointQueryPlan, Prepared, Shapes};
 use crate::report::without;
+use crate::sql::objects::{ObjectStatement, Upkeep};
 use crate::sql::parameters::{bind, literal};
 use crate::sql::sequence::{SequenceStatement, Verb};
 use crate::sql::{self, Parsed, build, repeated};
@@ -90,7 +96,9 @@ impl Context<'_> {
 
     /// All tables and views as the statement's transaction sees them, sorted by name.
     pub(crate) fn entries(&self) -> Vec<Entry> {
-        self.database.catalog.entries().into_iter().map(|entry| self.transaction.seen(entry)).collect()
+        let path = self.transaction.numbers().path();
+        let entries = self.database.catalog.entries().into_iter().filter(|entry| path.may_see(entry.name()));
+        entries.map(|entry| self.transaction.seen(entry)).collect()
     }
 }
 
@@ -107,11 +115,14 @@ pub(crate) struct SessionContext<'a> {
 
 /// Executes one statement, in the session's transaction block or in a transaction of its own.
 pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Result<Outcome, Error> {
-    if let Some(shaped) = session.shapes.find(sql, &session.database.catalog) {
+    let (catalog, path) = (&session.database.catalog, session.block.numbers().path());
+    let prepare = |text: &str| prepare::named_in(text, catalog, &path);
+    if let Some(shaped) = session.shapes.find(sql, catalog, &path, prepare) {
         return Box::pin(shaped::execute(session, shaped, sql)).await;
     }
     let parsed = session.database.queries.check_values(sql).and_then(|()| sql::parse(sql));
-    let parsed = parsed.inspect_err(|_| session.block.fail())?;
+    let mut parsed = parsed.inspect_err(|_| session.block.fail())?;
+    let resolved = resolve::resolve(&mut parsed, sql, &session.database.catalog, &path);
     match &parsed {
         Parsed::Empty => return Ok(Outcome::done("")),
         Parsed::Sql(statement) => {
@@ -121,12 +132,17 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
             if let Some(outcome) = transaction::control(session.block, session.control, statement) {
                 let outcome = outcome.inspect_err(|_| session.block.fail())?;
                 session.block.wait_until_safe().await?;
+                end_of_transaction(session.database, session.block)?;
                 return Ok(outcome);
             }
+            resolved.inspect_err(|_| session.block.fail())?;
             if let Some(outcome) = settings::set(session.database, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
             }
             if let Some(outcome) = session.settings.execute(statement) {
+                return outcome.and_then(|outcome| follow_path(&mut session, outcome)).inspect_err(|_| session.block.fail());
+            }
+            if let Some(outcome) = set_config::set_config(&mut session, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
             }
             if let Statement::Reset(reset) = statement.as_ref() {
@@ -144,11 +160,14 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
                 return shown.inspect_err(|_| session.block.fail());
             }
         }
-        _ => {}
+        _ => {
+            session.block.refuse_if_failed()?;
+            resolved.inspect_err(|_| session.block.fail())?;
+        }
     }
     let SessionContext { database, block, streams, control, .. } = session;
     let nature = nature(&parsed, &database.catalog);
-    block
+    let outcome = block
         .run(nature, control, async |transaction| {
             let context = Context { database, control, transaction, parameters: None, with: None };
             let outcome = execute_in(&context, streams, parsed).await?;
@@ -157,7 +176,24 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
             }
             Ok(outcome)
         })
-        .await
+        .await;
+    end_of_transaction(database, block)?;
+    outcome
+}
+
+/// What is to be done about temporary tables when a statement leaves no transaction open.
+fn end_of_transaction(database: &Arc<Database>, block: &Block) -> Result<(), Error> {
+    if !block.numbers().temporary.has_any() || block.is_open() {
+        return Ok(());
+    }
+    temporary::at_end(database, block.numbers())
+}
+
+/// Lets the session look through the schemas that its settings name by now.
+fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Outcome, Error> {
+    let numbers = session.block.numbers();
+    numbers.set_path(schemas::search_path(&numbers.path(), &session.settings.value("search_path"))?);
+    Ok(outcome)
 }
 
 /// RESET: what it names becomes what it was at first; of all, what sessions have for themselves.
@@ -168,22 +204,27 @@ fn reset_settings(session: &mut SessionContext<'_>, reset: &Reset) -> Result<Out
             for name in transaction::SESSION_SETTINGS {
                 reset_setting(session, &ObjectName::from(vec![Ident::new(name)]))?;
             }
-            return Ok(Outcome::done("RESET"));
+            return follow_path(session, Outcome::done("RESET"));
         }
         Reset::ConfigurationParameter(name) => name,
     };
     reset_setting(session, name)?;
-    Ok(Outcome::done("RESET"))
+    follow_path(session, Outcome::done("RESET"))
 }
 
 fn reset_setting(session: &mut SessionContext<'_>, name: &ObjectName) -> Result<(), Error> {
     let values = vec![Expr::Identifier(Ident::new("DEFAULT"))];
     let set = Statement::Set(Set::SingleAssignment { scope: None, hivevar: false, variable: name.clone(), values });
-    let done = transaction::control(session.block, session.control, &set)
-        .or_else(|| settings::set(session.database, &set))
-        .or_else(|| session.settings.execute(&set));
+    let done = self::set(session, &set);
     done.unwrap_or_else(|| Err(Error::no_object(format!("setting {name} does not exist, or cannot be changed"))))
         .map(|_| ())
+}
+
+/// Executes `statement` if it sets something that there is.
+fn set(session: &mut SessionContext<'_>, statement: &Statement) -> Option<Result<Outcome, Error>> {
+    transaction::control(session.block, session.control, statement)
+        .or_else(|| settings::set(session.database, statement))
+        .or_else(|| session.settings.execute(statement))
 }
 
 /// The values of parameters.
@@ -246,6 +287,7 @@ pub(crate) async fn execute_prepared(
             Ok(outcome)
         })
         .await;
+    end_of_transaction(database, block)?;
     if prepared.secrets.is_empty() { outcome } else { without(outcome, prepared.secrets.clone()) }
 }
 
@@ -280,14 +322,20 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             Nature::NonTransactionalDdl("CREATE SEQUENCE")
         }
         Parsed::Sequence(_) => Nature::NonTransactionalDdl("ALTER SEQUENCE"),
+        Parsed::AlterTable(_) => Nature::NonTransactionalDdl("ALTER TABLE"),
+        Parsed::Object(statement) => match statement.as_ref() {
+            ObjectStatement::Alter(_) => Nature::NonTransactionalDdl("ALTER"),
+            ObjectStatement::Comment(_) => Nature::NonTransactionalDdl("COMMENT ON"),
+            ObjectStatement::Upkeep(Upkeep { is_vacuum: true, .. }) => Nature::NonTransactionalDdl("VACUUM"),
+            ObjectStatement::Upkeep(_) => Nature::Reads,
+        },
         Parsed::Sql(statement) => match statement.as_ref() {
             Statement::CreateTable(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
             Statement::CreateView(_) => Nature::NonTransactionalDdl("CREATE VIEW"),
             Statement::CreateIndex(_) => Nature::NonTransactionalDdl("CREATE INDEX"),
-            Statement::AlterTable(_) => Nature::NonTransactionalDdl("ALTER TABLE"),
+            Statement::CreateSchema { .. } => Nature::NonTransactionalDdl("CREATE SCHEMA"),
             Statement::AlterIndex { .. } => Nature::NonTransactionalDdl("ALTER INDEX"),
             Statement::Drop { .. } => Nature::NonTransactionalDdl("DROP"),
-            Statement::Vacuum(_) => Nature::NonTransactionalDdl("VACUUM"),
             Statement::Insert(_)
             | Statement::Update(_)
             | Statement::Delete(_)
@@ -308,6 +356,8 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Export(export) => export::export(context, &export).await,
         Parsed::Import(import) => import::import(context, &import).await,
         Parsed::Sequence(statement) => sequence::run(context, &statement),
+        Parsed::AlterTable(alter) => Box::pin(alter::alter_table(context, *alter)).await,
+        Parsed::Object(statement) => Box::pin(objects::run(context, *statement)).await,
         Parsed::Checkpoint => checkpoint::checkpoint(context).await,
         Parsed::Backup(statement) => backup::backup(context, statement).await,
         Parsed::Summarize(query) => Box::pin(summarize::summarize(context, query)).await,
@@ -328,7 +378,6 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
         Statement::Merge(merge) => Box::pin(merge::merge(context, merge)).await,
         Statement::CreateTable(table) => Box::pin(create::create_table(context, table)).await,
         Statement::CreateIndex(create) => index::create_index(context, &create).await,
-        Statement::AlterTable(alter) => Box::pin(alter::alter_table(context, alter)).await,
         Statement::AlterIndex { name, operation } => Box::pin(alter::alter_index(context, &name, &operation)).await,
         Statement::CreateView(view) => view::create_view(context, view).await,
         Statement::Drop {
@@ -346,7 +395,14 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
             sequence::drop_sequences(context, if_exists, &names, cascade)
         }
         Statement::Truncate(truncate) => drop::truncate(context, &truncate),
-        Statement::Vacuum(vacuum) => storage::vacuum(context, vacuum).await,
+        Statement::CreateSchema { schema_name, if_not_exists, with, options, default_collate_spec: None, clone: None } => {
+            schemas::create(context, &schema_name, if_not_exists, &[with.as_ref(), options.as_ref()])
+        }
+        Statement::Drop { object_type: ObjectType::Schema, if_exists, names, cascade, .. } => {
+            schemas::drop_schemas(context, if_exists, &names, cascade)
+        }
+        Statement::Grant(grant) => objects::grant(&grant),
+        Statement::Revoke(revoke) => objects::revoke(&revoke),
         Statement::ExplainTable { table_name, .. } => show::describe(context, &table_name).await,
         Statement::ShowTables { .. } | Statement::ShowViews { .. } => show::show_tables(context, &statement),
         other => Err(refuse::statement(&other)),

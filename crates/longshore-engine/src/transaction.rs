@@ -12,6 +12,7 @@ mod restarts;
 mod rows;
 mod safety;
 mod savepoints;
+mod temporary;
 mod with;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +26,7 @@ use nature::check_access;
 use restarts::Restarts;
 use safety::Safety;
 use savepoints::Open;
+pub(crate) use temporary::AtCommit;
 
 use crate::catalog::{CatalogLog, Table};
 use crate::{Error, ErrorKind, Outcome};
@@ -198,6 +200,11 @@ impl Block {
         let defaults = Modes { isolation: Isolation::Serializable, read_only: is_read_only };
         let safety = Safety::new(&transactions, log);
         Self { transactions, numbers: Arc::default(), defaults, state: State::Idle, safety, is_read_only }
+    }
+
+    /// What its transactions know of the session.
+    pub(crate) fn numbers(&self) -> &Arc<LastNumbers> {
+        &self.numbers
     }
 
     /// What transactions are like that do not say it themselves.

@@ -48,7 +48,15 @@ pub(crate) async fn run(runner: &mut Runner, text: &str) -> Result<Flow, Failure
         text.split_once(char::is_whitespace).map_or((text, ""), |(command, argument)| (command, argument));
     // A semicolon out of habit does no harm.
     let argument = argument.trim().trim_end_matches(';').trim_end();
+    if runner.restricted.is_some() && command != "\\unrestrict" {
+        return Err(complaint(&format!("{command} is refused between \\restrict and \\unrestrict")));
+    }
     match command.trim_end_matches(';') {
+        // What pg_dump writes around its statements, so that nothing in them is taken for a command.
+        "\\restrict" if argument.is_empty() => return Err(complaint("\\restrict needs a key")),
+        "\\restrict" => runner.restricted = Some(argument.to_owned()),
+        "\\unrestrict" if runner.restricted.as_deref() == Some(argument) => runner.restricted = None,
+        "\\unrestrict" => return Err(complaint("\\unrestrict needs the key that \\restrict was given")),
         "\\q" | "\\quit" => return Ok(Flow::Leave),
         "\\?" | "\\h" | "\\help" => show_help()?,
         "\\d" | "\\dt" | "\\d+" | "\\dt+" if argument.is_empty() => runner.statement("SHOW TABLES").await?,

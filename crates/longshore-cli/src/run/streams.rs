@@ -1,7 +1,8 @@
 //! What `COPY ... FROM STDIN` reads and `COPY ... TO STDOUT` writes.
 //!
 //! Where standard input also gives the statements, the data are the lines that follow the statement, up to a line with
-//! a backslash and a period alone, as in psql.
+//! a backslash and a period alone, as in psql. So they are in a file of statements, if it has such a line behind the
+//! statement; standard input is read otherwise.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -43,6 +44,75 @@ impl InlineData {
     }
 }
 
+/// The text of a file of statements, and how far it has been read.
+#[derive(Clone, Debug)]
+pub(crate) struct FileText {
+    text: Arc<str>,
+    at: usize,
+}
+
+/// How the first lines of what pg_dump and pg_dumpall write begin.
+const DUMPS: [&str; 2] = ["-- PostgreSQL database dump", "-- PostgreSQL database cluster dump"];
+
+/// Lines within which that is looked for.
+pub(super) const DUMP_LINES: usize = 10;
+
+impl FileText {
+    pub(crate) fn new(text: &str) -> Self {
+        Self { text: text.into(), at: 0 }
+    }
+
+    /// Whether it is a dump of PostgreSQL, whose data are in PostgreSQL's text format.
+    pub(crate) fn is_dump(&self) -> bool {
+        let is_mark = |line: &str| DUMPS.iter().any(|mark| line.trim_end() == *mark);
+        self.text.lines().take(DUMP_LINES).any(is_mark)
+    }
+
+    /// The next line, with its end.
+    pub(crate) fn line(&mut self) -> Option<String> {
+        let rest = &self.text[self.at..];
+        let length = rest.find('\n').map_or(rest.len(), |end| end + 1);
+        let line = rest[..length].to_owned();
+        self.at += length;
+        (length > 0).then_some(line)
+    }
+
+    /// The lines up to one with a backslash and a period alone, which are taken, if there is such a line; with their number.
+    pub(crate) fn data(&mut self) -> Option<(FileData, usize)> {
+        let rest = &self.text[self.at..];
+        let mut length = 0;
+        let mut lines = 1;
+        for line in rest.split_inclusive('\n') {
+            if matches!(line, "\\.\n" | "\\.\r\n" | "\\.") {
+                let (at, end) = (self.at, self.at + length);
+                self.at = end + line.len();
+                return Some((FileData { text: Arc::clone(&self.text), at, end }, lines));
+            }
+            length += line.len();
+            lines += 1;
+        }
+        None
+    }
+}
+
+/// Data lines of a file of statements.
+#[derive(Clone, Debug)]
+pub(crate) struct FileData {
+    text: Arc<str>,
+    at: usize,
+    end: usize,
+}
+
+impl Read for FileData {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let rest = &self.text.as_bytes()[self.at..self.end];
+        let length = rest.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&rest[..length]);
+        self.at += length;
+        Ok(length)
+    }
+}
+
 /// Standard output that remembers whether its reader has gone: a statement tells only that it failed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PipedOutput {
@@ -74,5 +144,29 @@ impl Write for PipedOutput {
     fn flush(&mut self) -> io::Result<()> {
         let result = io::stdout().flush();
         self.noted(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_lie_between_statements() {
+        let mut text = FileText::new("COPY t FROM stdin;\n1\n2\n\\.\nSELECT 1;\n");
+        assert_eq!(text.line().as_deref(), Some("COPY t FROM stdin;\n"));
+        let (mut data, lines) = text.data().unwrap();
+        let mut read = String::new();
+        data.read_to_string(&mut read).unwrap();
+        assert_eq!((read.as_str(), lines), ("1\n2\n", 3));
+        assert!(text.data().is_none());
+        assert_eq!(text.line().as_deref(), Some("SELECT 1;\n"));
+        assert_eq!(text.line(), None);
+    }
+
+    #[test]
+    fn dumps_say_what_they_are() {
+        assert!(FileText::new("--\n-- PostgreSQL database dump\n--\n").is_dump());
+        assert!(!FileText::new("SELECT '-- PostgreSQL database dump'").is_dump());
     }
 }

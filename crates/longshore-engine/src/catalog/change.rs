@@ -17,7 +17,7 @@ use longshore_storage::{Commit, CommitError, Isolation, Relation, RelationId, Tr
 use super::image::TableImage;
 use super::log::CatalogLog;
 use super::operations::Operations;
-use super::{Catalog, Entry, LOADS, Rules, Sequence, Table};
+use super::{Catalog, Definitions, Entry, LOADS, Rules, Sequence, Table, is_temporary};
 use crate::Error;
 
 /// A change that is not made yet.
@@ -27,6 +27,8 @@ pub(crate) struct Change {
     pub(crate) entries: BTreeMap<String, Entry>,
     /// All sequences.
     pub(crate) sequences: BTreeMap<String, Arc<Sequence>>,
+    /// Schemas and comments.
+    pub(crate) definitions: Definitions,
     /// What was loaded.
     pub(super) ledger: Option<Arc<Table>>,
     /// The rules of tables that get others.
@@ -47,7 +49,7 @@ impl Change {
     }
 
     /// The rules that a table is going to have.
-    fn rules_of(&self, table: &Arc<Table>) -> Arc<Rules> {
+    pub(super) fn rules_of(&self, table: &Arc<Table>) -> Arc<Rules> {
         let changed = self.rules.iter().find(|(of, _)| Arc::ptr_eq(of, table));
         changed.map_or_else(|| table.rules(), |(_, rules)| Arc::clone(rules))
     }
@@ -81,6 +83,7 @@ impl Catalog {
         let _alone = self.alone();
         let mut draft = self.draft();
         let result = change(&mut draft)?;
+        draft.drop_lost_comments();
         self.check_names(&draft)?;
         if let Some(log) = self.log.get() {
             let mut transaction = log.begin();
@@ -103,6 +106,7 @@ impl Catalog {
         let _alone = self.alone();
         let mut draft = self.draft();
         let result = change(&mut draft)?;
+        draft.drop_lost_comments();
         self.check_names(&draft)?;
         let mut transaction = transactions.begin(Isolation::Snapshot);
         if let Some(log) = self.log.get() {
@@ -146,6 +150,7 @@ impl Catalog {
         let mut draft = Change::default();
         draft.entries = self.read(Clone::clone);
         draft.sequences = self.sequences.read().unwrap_or_else(PoisonError::into_inner).clone();
+        draft.definitions = self.definitions(Clone::clone);
         draft.ledger.clone_from(&self.ledger.read().unwrap_or_else(PoisonError::into_inner));
         draft
     }
@@ -156,6 +161,10 @@ impl Catalog {
         let mut sequences = self.sequences.write().unwrap_or_else(PoisonError::into_inner);
         swap(&mut *entries, &mut draft.entries);
         swap(&mut *sequences, &mut draft.sequences);
+        swap(
+            &mut *self.definitions.write().unwrap_or_else(PoisonError::into_inner),
+            &mut draft.definitions,
+        );
         swap(&mut *self.ledger.write().unwrap_or_else(PoisonError::into_inner), &mut draft.ledger);
         for (table, rules) in &mut draft.rules {
             swap(&mut *table.rules.write().unwrap_or_else(PoisonError::into_inner), rules);
@@ -166,7 +175,8 @@ impl Catalog {
     /// Says in a transaction what a draft changes.
     fn describe(&self, draft: &Change, log: &Arc<CatalogLog>, transaction: &mut Transaction) -> Result<(), Error> {
         let mut operations = Operations::new();
-        let entries = self.entries();
+        let is_kept = |entry: &Entry| !is_temporary(entry.name());
+        let entries: Vec<Entry> = self.entries().into_iter().filter(is_kept).collect();
         let tables_now: Vec<Arc<Table>> = entries.iter().filter_map(Entry::table).collect();
         let known: HashSet<*const Table> = tables_now.iter().map(Arc::as_ptr).collect();
         // A table that is altered has its rows in what takes its place.
@@ -183,7 +193,8 @@ impl Catalog {
         for entry in entries.iter().filter(|entry| !draft.entries.contains_key(entry.name())) {
             operations.name_free(entry.name());
         }
-        for entry in draft.entries.values() {
+        self.definitions(|now| operations.definitions(now, &draft.definitions));
+        for entry in draft.entries.values().filter(|entry| is_kept(entry)) {
             match (entry, self.get(entry.name())) {
                 (Entry::Table(table), _) => {
                     let is_new = !known.contains(&Arc::as_ptr(table));
@@ -217,7 +228,10 @@ impl Catalog {
                 operations.sequence_gone(number);
             }
         }
-        for new in then.iter().filter(|sequence| !known.contains(&Arc::as_ptr(sequence))) {
+        let is_new = |sequence: &&Arc<Sequence>| {
+            !known.contains(&Arc::as_ptr(sequence)) && !is_temporary(&sequence.name)
+        };
+        for new in then.iter().filter(is_new) {
             new.log_to(log.new_sequence(), log);
             if let Some(image) = new.image(false) {
                 operations.sequence(&new.name, &image);

@@ -3,7 +3,7 @@
 use super::image::{Image, TableImage};
 use super::operations::{self, Operation};
 use super::wire::Reader;
-use super::{Key, Role, kind_name};
+use super::{Commented, Key, Role, kind_name};
 use crate::Error;
 use crate::sql::names;
 
@@ -37,6 +37,13 @@ pub(crate) fn describe(payload: &[u8]) -> Result<Vec<String>, Error> {
                 sequences.map(line).collect::<Vec<_>>().join("; ")
             }
             Operation::Ledger => format!("relation {} is the ledger of loads", of_operation.number()?),
+            Operation::Schema => format!("there is the schema {}", names::quoted(&of_operation.text()?)),
+            Operation::SchemaGone => format!("schema {} goes", names::quoted(&of_operation.text()?)),
+            Operation::Comment => {
+                let comment = |(on, text): (&Commented, &String)| format!("comment on {}: {text}", commented(on));
+                let comments: Vec<String> = image.definitions.comments.iter().map(comment).collect();
+                if comments.is_empty() { "a comment goes".to_owned() } else { comments.join("; ") }
+            }
             Operation::NameFree => format!("no table and no view is called {}", names::quoted(&of_operation.text()?)),
             Operation::SequenceGone => format!("sequence number {} goes", of_operation.number()?),
             Operation::SequenceState => {
@@ -72,4 +79,17 @@ fn table_line(name: &str, table: &TableImage) -> String {
     let rules: Vec<String> = keys.chain(checks).chain(references).collect();
     let with = if rules.is_empty() { String::new() } else { format!(" with {}", rules.join(", ")) };
     format!("table {} is relation {}{with}", names::quoted(name), table.relation)
+}
+
+fn commented(on: &Commented) -> String {
+    let part = |kind: &str, of: &str, name: &str| format!("{kind} {} of {}", names::quoted(name), names::quoted(of));
+    match on {
+        Commented::Database => "the database".to_owned(),
+        Commented::Schema(name) => format!("schema {}", names::quoted(name)),
+        Commented::Relation(name) => names::quoted(name),
+        Commented::Index(of, name) => part("index", of, name),
+        Commented::Column(of, name) => part("column", of, name),
+        Commented::Constraint(of, name) => part("constraint", of, name),
+        Commented::Type(name) => format!("type {}", names::quoted(name)),
+    }
 }

@@ -17,9 +17,11 @@ use sqlparser::ast::{Expr, ReferentialAction};
 use super::operations::{self, Operation, Operations};
 use super::sequence::SequenceImage;
 use super::wire::{Reader, Writer, damaged};
-use super::{Check, ColumnRule, Key, Origin, Reference, Role, Rules, View};
+use super::{Check, ColumnRule, Commented, Definitions, Key, Origin, Reference, Role, Rules, View};
 use crate::Error;
+use crate::catalog::is_temporary;
 use crate::sql;
+use crate::sql::names::SCHEMA;
 
 /// A table as it is logged.
 #[derive(Clone, Debug)]
@@ -36,6 +38,8 @@ pub(crate) struct Image {
     pub(crate) tables: BTreeMap<String, TableImage>,
     pub(crate) views: BTreeMap<String, View>,
     pub(crate) sequences: BTreeMap<String, SequenceImage>,
+    /// Schemas and comments.
+    pub(crate) definitions: Definitions,
     /// The relation of the ledger, if there is one.
     pub(crate) ledger: Option<RelationId>,
     /// The number that the next sequence may have.
@@ -70,6 +74,62 @@ impl Operations {
         writer.list(&view.columns, |writer, column| writer.text(column));
         writer.list(&view.reads, |writer, name| writer.text(name));
     }
+}
+
+impl Operations {
+    /// What is said of schemas and comments that was otherwise before.
+    pub(crate) fn definitions(&mut self, before: &Definitions, after: &Definitions) {
+        for gone in before.schemas.difference(&after.schemas) {
+            self.begin(Operation::SchemaGone).text(gone);
+        }
+        for new in after.schemas.difference(&before.schemas) {
+            self.begin(Operation::Schema).text(new);
+        }
+        if before.lacks_public != after.lacks_public {
+            let operation = if after.lacks_public { Operation::SchemaGone } else { Operation::Schema };
+            self.begin(operation).text(SCHEMA);
+        }
+        for gone in before.comments.keys().filter(|on| !after.comments.contains_key(on)) {
+            self.comment(gone, None);
+        }
+        for (on, text) in after.comments.iter().filter(|(on, text)| before.comments.get(on) != Some(text)) {
+            self.comment(on, Some(text));
+        }
+    }
+
+    fn comment(&mut self, on: &Commented, text: Option<&str>) {
+        let (kind, of, name) = match on {
+            Commented::Database => (0, "", ""),
+            Commented::Schema(name) => (1, name.as_str(), ""),
+            Commented::Relation(name) => (2, name.as_str(), ""),
+            Commented::Index(of, name) => (3, of.as_str(), name.as_str()),
+            Commented::Column(of, name) => (4, of.as_str(), name.as_str()),
+            Commented::Constraint(of, name) => (5, of.as_str(), name.as_str()),
+            Commented::Type(name) => (6, name.as_str(), ""),
+        };
+        if is_temporary(of) {
+            return;
+        }
+        let writer = self.begin(Operation::Comment);
+        writer.byte(kind);
+        writer.text(of);
+        writer.text(name);
+        writer.optional(text, Writer::text);
+    }
+}
+
+fn take_commented(reader: &mut Reader<'_>) -> Result<Commented, Error> {
+    let (kind, of, name) = (reader.byte()?, reader.text()?, reader.text()?);
+    Ok(match kind {
+        0 => Commented::Database,
+        1 => Commented::Schema(of),
+        2 => Commented::Relation(of),
+        3 => Commented::Index(of, name),
+        4 => Commented::Column(of, name),
+        5 => Commented::Constraint(of, name),
+        6 => Commented::Type(of),
+        other => return Err(damaged(&format!("a comment is about something of the kind {other}"))),
+    })
 }
 
 impl Image {
@@ -123,6 +183,21 @@ impl Image {
                 // Who works on a sequence that is being dropped may log that behind the drop.
                 if let Some(found) = self.sequences.values_mut().find(|sequence| sequence.number == number) {
                     (found.last, found.is_called) = (last, is_called);
+                }
+            }
+            Operation::Schema => match reader.text()? {
+                name if name == SCHEMA => self.definitions.lacks_public = false,
+                name => drop(self.definitions.schemas.insert(name)),
+            },
+            Operation::SchemaGone => match reader.text()? {
+                name if name == SCHEMA => self.definitions.lacks_public = true,
+                name => drop(self.definitions.schemas.remove(&name)),
+            },
+            Operation::Comment => {
+                let on = take_commented(reader)?;
+                match reader.optional(Reader::text)? {
+                    Some(text) => drop(self.definitions.comments.insert(on, text)),
+                    None => drop(self.definitions.comments.remove(&on)),
                 }
             }
             Operation::Ledger => self.ledger = Some(RelationId(take_u32(reader)?)),
@@ -197,6 +272,10 @@ fn put_rules(writer: &mut Writer, rules: &Rules) {
                 writer.byte(1);
                 put_expr(writer, expr);
             }
+            Origin::Generated(expr) => {
+                writer.byte(3);
+                put_expr(writer, expr);
+            }
             Origin::Identity { sequence, always } => {
                 writer.byte(2);
                 writer.text(sequence);
@@ -248,6 +327,7 @@ fn take_rules(reader: &mut Reader<'_>) -> Result<Rules, Error> {
             0 => Origin::Null,
             1 => Origin::Default(Box::new(take_expr(reader)?)),
             2 => Origin::Identity { sequence: reader.text()?, always: reader.flag()? },
+            3 => Origin::Generated(Box::new(take_expr(reader)?)),
             other => return Err(damaged(&format!("a column has a default of the kind {other}"))),
         };
         Ok(ColumnRule { origin, not_null: reader.optional(Reader::text)? })

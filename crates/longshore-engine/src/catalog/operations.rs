@@ -25,10 +25,16 @@ pub(crate) enum Operation {
     SequenceAltered,
     /// A relation is the ledger of loads.
     Ledger,
+    /// There is a schema.
+    Schema,
+    /// A schema is gone.
+    SchemaGone,
+    /// What is said of something.
+    Comment,
 }
 
 impl Operation {
-    const ALL: [(u8, Operation); 8] = [
+    const ALL: [(u8, Operation); 11] = [
         (1, Operation::Table),
         (2, Operation::View),
         (3, Operation::Sequence),
@@ -37,6 +43,9 @@ impl Operation {
         (6, Operation::SequenceState),
         (7, Operation::SequenceAltered),
         (8, Operation::Ledger),
+        (9, Operation::Schema),
+        (10, Operation::SchemaGone),
+        (11, Operation::Comment),
     ];
 
     pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, Error> {

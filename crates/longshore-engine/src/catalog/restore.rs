@@ -12,7 +12,7 @@ use super::image::{Image, TableImage};
 use super::log::CatalogLog;
 use super::operations::Operations;
 use super::wire::damaged;
-use super::{Catalog, Entry, Sequence, Table};
+use super::{Catalog, Definitions, Entry, Sequence, Table, is_temporary};
 use crate::Error;
 
 /// A table to come: its name, what was logged of it, and its relation.
@@ -43,7 +43,7 @@ impl Catalog {
         mut relations: BTreeMap<RelationId, Relation>,
         threads: usize,
     ) -> Result<(), Error> {
-        let Image { tables, views, sequences, ledger, next_sequence: _ } = image;
+        let Image { tables, views, sequences, definitions, ledger, next_sequence: _ } = image;
         let mut parts: Vec<Part> = Vec::with_capacity(tables.len());
         for (name, image) in tables {
             let relation = relations.remove(&image.relation);
@@ -76,6 +76,7 @@ impl Catalog {
             }
             (name, Arc::new(sequence))
         });
+        *self.definitions.write().unwrap_or_else(PoisonError::into_inner) = definitions;
         *self.sequences.write().unwrap_or_else(PoisonError::into_inner) = sequences.collect();
         *self.entries.write().unwrap_or_else(PoisonError::into_inner) = entries;
         Ok(())
@@ -93,7 +94,8 @@ impl Catalog {
         let _alone = self.alone();
         let done = act();
         let mut operations = Operations::new();
-        for entry in self.entries() {
+        self.definitions(|now| operations.definitions(&Definitions::default(), now));
+        for entry in self.entries().into_iter().filter(|entry| !is_temporary(entry.name())) {
             match entry {
                 Entry::Table(table) => {
                     let relation = table.relation.relation_id();

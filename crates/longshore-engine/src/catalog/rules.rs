@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use longshore_storage::{Column, ColumnType, ReferenceMatch};
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, ReferentialAction, Value, Visit,
-    Visitor,
+    VisitMut, Visitor, VisitorMut,
 };
 
 use super::{Catalog, Key, SequenceDefinition};
@@ -51,6 +51,8 @@ pub(crate) enum Origin {
         /// Whether a statement must not give a value.
         always: bool,
     },
+    /// GENERATED ALWAYS AS (...) STORED: an expression over the other columns of its row.
+    Generated(Box<Expr>),
 }
 
 /// CHECK: what must not be false of a row.
@@ -100,10 +102,23 @@ impl Rules {
     /// The expressions of defaults and checks.
     pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let defaults = self.columns.iter().filter_map(|rule| match &rule.origin {
-            Origin::Default(expr) => Some(expr.as_ref()),
+            Origin::Default(expr) | Origin::Generated(expr) => Some(expr.as_ref()),
             Origin::Null | Origin::Identity { .. } => None,
         });
         defaults.chain(self.checks.iter().map(|check| &check.condition))
+    }
+
+    /// The columns that are generated, with the expressions of their values.
+    pub(crate) fn generated(&self) -> impl Iterator<Item = (usize, &Expr)> {
+        self.columns.iter().enumerate().filter_map(|(column, rule)| match &rule.origin {
+            Origin::Generated(expr) => Some((column, expr.as_ref())),
+            _ => None,
+        })
+    }
+
+    /// Whether a column has its values from others of its row.
+    pub(crate) fn is_generated(&self, column: usize) -> bool {
+        matches!(self.origin(column), Origin::Generated(_))
     }
 
     /// Puts a check where its name belongs.
@@ -114,10 +129,10 @@ impl Rules {
 }
 
 impl Origin {
-    /// The expression of a value that is not given; `None` for NULL.
+    /// The expression of a value that is not given; `None` for NULL, and for what is computed when the row is complete.
     pub(crate) fn expression(&self) -> Option<Expr> {
         match self {
-            Self::Null => None,
+            Self::Null | Self::Generated(_) => None,
             Self::Default(expr) => Some(expr.as_ref().clone()),
             Self::Identity { sequence, .. } => Some(next_of(sequence)),
         }
@@ -130,13 +145,13 @@ impl Origin {
 
     /// Whether a statement must not give a value.
     pub(crate) fn is_always(&self) -> bool {
-        matches!(self, Self::Identity { always: true, .. })
+        matches!(self, Self::Identity { always: true, .. } | Self::Generated(_))
     }
 
     /// The sequence that gives nothing but its next number, where that is all that the value is.
     pub(crate) fn sequence(&self) -> Option<String> {
         match self {
-            Self::Null => None,
+            Self::Null | Self::Generated(_) => None,
             Self::Default(expr) => sequence_of(expr),
             Self::Identity { sequence, .. } => Some(sequence.clone()),
         }
@@ -145,7 +160,7 @@ impl Origin {
     /// The names of all sequences that it takes numbers of.
     pub(crate) fn sequences(&self) -> Vec<String> {
         match self {
-            Self::Null => Vec::new(),
+            Self::Null | Self::Generated(_) => Vec::new(),
             Self::Default(expr) => {
                 let mut found = Sequences(Vec::new());
                 let _ = expr.visit(&mut found);
@@ -160,6 +175,7 @@ impl Origin {
         match self {
             Self::Null => None,
             Self::Default(expr) => Some(expr.to_string()),
+            Self::Generated(expr) => Some(generated(expr)),
             Self::Identity { always, .. } => Some(identity(*always).to_owned()),
         }
     }
@@ -169,6 +185,7 @@ impl Origin {
         match self {
             Self::Null => String::new(),
             Self::Default(expr) => format!(" DEFAULT {expr}"),
+            Self::Generated(expr) => format!(" {}", generated(expr)),
             Self::Identity { sequence, always } => {
                 let definition = catalog.sequence(sequence).map(|sequence| sequence.definition());
                 let options = definition.map(|definition: SequenceDefinition| definition.options(column_type));
@@ -179,6 +196,10 @@ impl Origin {
             }
         }
     }
+}
+
+fn generated(expr: &Expr) -> String {
+    format!("GENERATED ALWAYS AS ({expr}) STORED")
 }
 
 fn identity(always: bool) -> &'static str {
@@ -230,6 +251,24 @@ fn sequence_called(function: &Function) -> Option<String> {
         },
         _ => None,
     }
+}
+
+/// Gives the sequence `from` another name in the calls of `nextval` of an expression.
+pub(crate) fn rename_sequence(expr: &mut Expr, from: &str, to: &str) {
+    struct Calls<'a>(&'a str, &'a str);
+    impl VisitorMut for Calls<'_> {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+            if let Expr::Function(function) = expr
+                && sequence_called(function).is_some_and(|name| name == self.0)
+            {
+                *expr = next_of(self.1);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let _ = VisitMut::visit(expr, &mut Calls(from, to));
 }
 
 /// The sequences that are named in calls of `nextval`.

@@ -183,6 +183,11 @@ impl Sequence {
         Self { name, state: Mutex::new(state), log: OnceLock::new() }
     }
 
+    /// The same under another name, which is not logged yet.
+    pub(crate) fn renamed(&self, name: &str) -> Self {
+        Self::at(name.to_owned(), self.definition(), self.value(), self.owner())
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -68,7 +68,7 @@ impl RelationPlanner for Files {
         };
         let planned = match (args, file_name(name)) {
             (None, Some(name)) => self.named(name, alias.as_ref()),
-            (Some(args), None) => match name.to_string().to_ascii_lowercase().as_str() {
+            (Some(args), None) => match name.to_string().to_ascii_lowercase().replace('"', "").as_str() {
                 function @ ("read_csv" | "read_json" | "read_text") => {
                     let format = match function {
                         "read_json" => Some("json"),

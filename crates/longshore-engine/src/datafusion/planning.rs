@@ -9,6 +9,7 @@ pub(super) mod common_types;
 pub(super) mod context_provider;
 pub(super) mod exact_numbers;
 pub(super) mod function_registry;
+pub(super) mod generated;
 pub(super) mod insert_of_query;
 pub(super) mod lateral_functions;
 pub(super) mod literals;

@@ -203,7 +203,7 @@ impl Queries {
         let mut planner = self.planner_rejecting(rejects, context);
         let threads = threads.unwrap_or(self.files.tuning.threads);
         let (relation, rules) = (&table.relation, table.rules());
-        let checks = Checks::new(&planner, &table.name, relation.schema(), rules.checks.iter())?;
+        let checks = Checks::of_rows(&planner, &table.name, relation.schema(), &rules)?;
         if let Some((name, source)) = source {
             planner.define(&name, source, threads);
         }

@@ -11,7 +11,7 @@ use longshore_load::Control;
 use super::Prepared;
 use super::point_query::{Done, PointQueryPlan};
 use crate::Error;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, SearchPath};
 use crate::sql::shape::{Shape, shape};
 use crate::transaction::StatementTransaction;
 
@@ -22,15 +22,20 @@ const ROWS_MIN: usize = 4;
 
 /// What a session knows of shapes.
 #[derive(Default)]
-pub(crate) struct Shapes(HashMap<String, Known>);
+pub(crate) struct Shapes {
+    known: HashMap<String, Known>,
+    /// The schemas that names were looked for in.
+    path: Option<Arc<SearchPath>>,
+}
 
+/// A shape, and the version of the catalog that it was looked at in.
 enum Known {
     /// It came once.
     Once,
-    /// It needs the planner, as long as the catalog has this version.
+    /// It needs the planner.
     Planned(u64),
     /// It needs none.
-    Prepared(Arc<Prepared>),
+    Prepared(u64, Arc<Prepared>),
 }
 
 /// A statement that may need no planner.
@@ -40,21 +45,34 @@ pub(crate) struct Shaped<'a> {
 }
 
 impl Shapes {
-    /// What `sql` is, if its shape is known to need no planner, or has many rows.
-    pub(crate) fn find<'a>(&mut self, sql: &'a str, catalog: &Catalog) -> Option<Shaped<'a>> {
+    /// What `sql` is to who looks for names in `path`, if its shape is known to need no planner, or has many rows; `prepare`
+    /// prepares the text of a statement.
+    pub(crate) fn find<'a>(
+        &mut self,
+        sql: &'a str,
+        catalog: &Catalog,
+        path: &Arc<SearchPath>,
+        prepare: impl FnOnce(&str) -> Result<Prepared, Error>,
+    ) -> Option<Shaped<'a>> {
         let shape = shape(sql)?;
+        if !self.path.as_ref().is_some_and(|known| Arc::ptr_eq(known, path)) {
+            self.known.clear();
+            self.path = Some(Arc::clone(path));
+        }
+        // Asked before the catalog is, so that no change is missed.
         let version = catalog.version();
-        match self.0.get(&shape.text) {
-            Some(Known::Prepared(prepared)) => return Some(Shaped { prepared: Arc::clone(prepared), shape }),
-            Some(Known::Planned(planned)) if *planned == version => return None,
+        match self.known.get(&shape.text) {
+            Some(Known::Prepared(known, prepared)) if *known == version => {
+                return Some(Shaped { prepared: Arc::clone(prepared), shape });
+            }
+            Some(Known::Planned(known)) if *known == version => return None,
             None if shape.literals.len() < ROWS_MIN * shape.row.max(1) => {
                 self.learn(shape.text, Known::Once);
                 return None;
             }
             Some(_) | None => {}
         }
-        let prepared = Prepared::parse(&shape.text, catalog).ok();
-        let prepared = prepared.filter(|prepared| {
+        let prepared = prepare(&shape.text).ok().filter(|prepared| {
             let parameters = prepared.point_query.as_ref().and_then(|plan| plan.parameters(prepared.parameters));
             parameters.is_some_and(|parameters| parameters.len() == shape.row)
         });
@@ -62,21 +80,21 @@ impl Shapes {
             self.learn(shape.text, Known::Planned(version));
             return None;
         };
-        self.learn(shape.text.clone(), Known::Prepared(Arc::clone(&prepared)));
+        self.learn(shape.text.clone(), Known::Prepared(version, Arc::clone(&prepared)));
         Some(Shaped { prepared, shape })
     }
 
     fn learn(&mut self, text: String, known: Known) {
-        if self.0.len() >= SHAPES_MAX {
-            self.0.clear();
+        if self.known.len() >= SHAPES_MAX {
+            self.known.clear();
         }
-        self.0.insert(text, known);
+        self.known.insert(text, known);
     }
 }
 
 impl fmt::Debug for Shapes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shapes").field("known", &self.0.len()).finish()
+        f.debug_struct("Shapes").field("known", &self.known.len()).finish()
     }
 }
 

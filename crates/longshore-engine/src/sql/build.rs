@@ -13,6 +13,7 @@ use sqlparser::ast::{
 };
 
 use crate::Error;
+use crate::sql::names;
 use crate::sql::types::data_type;
 
 /// An identifier that stands for just this name.
@@ -108,10 +109,17 @@ pub(crate) fn all_of(table: &Ident) -> SelectItem {
     )
 }
 
+/// The name of a table, view or sequence, with its schema unless that is `public`.
+pub(crate) fn object(name: &str) -> ObjectName {
+    let (schema, own) = names::parts(name);
+    let schema = (schema != names::SCHEMA).then(|| quoted(schema));
+    ObjectName::from(schema.into_iter().chain([quoted(own)]).collect::<Vec<_>>())
+}
+
 /// The table `name` behind FROM.
 pub(crate) fn table(name: &str, alias: Option<&Ident>) -> TableFactor {
     TableFactor::Table {
-        name: ObjectName::from(vec![quoted(name)]),
+        name: object(name),
         alias: alias.map(called),
         args: None,
         with_hints: Vec::new(),
@@ -181,7 +189,7 @@ pub(crate) fn insert(table: &str, columns: &[&str], query: Box<Query>) -> Insert
         or: None,
         ignore: false,
         into: true,
-        table: TableObject::TableName(ObjectName::from(vec![quoted(table)])),
+        table: TableObject::TableName(object(table)),
         table_alias: None,
         columns: columns.iter().map(|column| ObjectName::from(vec![quoted(column)])).collect(),
         overwrite: false,

@@ -134,7 +134,7 @@ fn create_from(parser: &mut Parser, head: CreateFromHead) -> Result<Parsed, Erro
     let CreateFromHead { or_replace, if_not_exists, name } = head;
     let files = if parser.consume_token(&Token::LParen) { paths(parser)? } else { vec![path(parser, "a path")?] };
     let options = option_list(parser)?;
-    let table = names::relation(&name)?;
+    let table = names::written(&name)?;
     Ok(Parsed::CreateFrom(Box::new(CreateFrom { table, or_replace, if_not_exists, is_logged: true, files, options })))
 }
 
@@ -155,7 +155,7 @@ fn copy(parser: &mut Parser) -> Result<Parsed, Error> {
     } else {
         let name: ObjectName = parser.parse_object_name(false).map_err(syntax)?;
         let columns = if parser.consume_token(&Token::LParen) { column_names(parser)? } else { Vec::new() };
-        CopyWhat::Table { name: names::relation(&name)?, columns }
+        CopyWhat::Table { name: names::written(&name)?, columns }
     };
     match (parser.parse_one_of_keywords(&[Keyword::FROM, Keyword::TO]), what) {
         (Some(Keyword::TO), what) => {
@@ -348,7 +348,7 @@ mod tests {
             ("COPY t TO STDIN", "FROM STDIN"),
             ("COPY t FROM 'f' (FORMAT csv) WHERE", "syntax error"),
             ("COPY t () FROM 'f'", "line 1, column 9: expected the name of a column"),
-            ("COPY other.t FROM 'f'", "schemas"),
+            ("COPY other.s.t FROM 'f'", "cross-database"),
             ("EXPORT DATABASE", "expected a directory"),
             ("EXPORT DATABASE 'd' WITH FORMAT csv", "expected ("),
         ] {

@@ -1,6 +1,7 @@
 //! Names and types that stand in texts: `nextval('s')`, `types => {'a': 'decimal(15, 2)'}`.
 
 use longshore_storage::ColumnType;
+use sqlparser::ast::ObjectName;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
@@ -10,12 +11,21 @@ use crate::sql::{names, syntax, types};
 
 /// The table, view or sequence that a text names, as in `nextval('s')`.
 pub(crate) fn relation(text: &str) -> Result<String, Error> {
+    names::relation(&object_name(text)?)
+}
+
+/// The same, with the schema `public` where it was written.
+pub(crate) fn written(text: &str) -> Result<String, Error> {
+    names::written(&object_name(text)?)
+}
+
+fn object_name(text: &str) -> Result<ObjectName, Error> {
     let mut parser = Parser::new(&LongshoreDialect).try_with_sql(text).map_err(syntax)?;
     let name = parser.parse_object_name(false).map_err(syntax)?;
     if parser.peek_token_ref().token != Token::EOF {
         return Err(Error::syntax(format!("{text:?} is not a name")));
     }
-    names::relation(&name)
+    Ok(name)
 }
 
 /// The column type that `text` spells, for instance `decimal(15, 2)`.

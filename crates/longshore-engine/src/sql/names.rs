@@ -1,4 +1,8 @@
 //! Names as PostgreSQL understands them: unquoted ones fold to lower case, quoted ones stay as they are.
+//!
+//! What a schema holds has one text for a name everywhere behind the parser ([`in_schema`]): in `public` its own name, in
+//! another schema the name of that, a zero byte, and its own. No name that is written has a zero byte. Messages show a period
+//! instead, and SQL that is built of names has both parts.
 
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 use sqlparser::tokenizer::Token;
@@ -7,8 +11,13 @@ use crate::Error;
 
 /// The only catalog there is.
 pub(crate) const CATALOG: &str = "longshore";
-/// The only schema there is.
+/// The only user there is, who owns everything.
+pub(crate) const USER: &str = "longshore";
+/// The schema that there is from the beginning.
 pub(crate) const SCHEMA: &str = "public";
+
+/// Stands between the name of a schema and that of what is in it.
+pub(crate) const SEPARATOR: char = '\0';
 
 /// Characters of a name, at most; PostgreSQL cuts at 63 bytes, we refuse.
 const NAME_BYTES_MAX: usize = 255;
@@ -46,8 +55,43 @@ pub(crate) fn unused(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     std::iter::once(name.to_owned()).chain(numbered).find(|name| !is_taken(name)).expect("numbers do not run out")
 }
 
-/// The table or view that `name` stands for; `public.t` is `t`.
+/// The name of what is called `name` in a schema.
+pub(crate) fn in_schema(schema: &str, name: &str) -> String {
+    if schema == SCHEMA { name.to_owned() } else { written_in(schema, name) }
+}
+
+fn written_in(schema: &str, name: &str) -> String {
+    format!("{schema}{SEPARATOR}{name}")
+}
+
+/// The schema and the name in it that a name consists of.
+pub(crate) fn parts(name: &str) -> (&str, &str) {
+    name.split_once(SEPARATOR).unwrap_or((SCHEMA, name))
+}
+
+/// The name without its schema.
+pub(crate) fn own(name: &str) -> &str {
+    parts(name).1
+}
+
+/// A name as a message shows it: with its schema, unless that is `public`.
+pub(crate) fn shown_name(name: &str) -> String {
+    name.replace(SEPARATOR, ".")
+}
+
+/// The table, view, sequence or type that `name` stands for where no search path counts; `public.t` is `t`.
 pub(crate) fn relation(name: &ObjectName) -> Result<String, Error> {
+    Ok(plain(&written(name)?))
+}
+
+/// What a name as it was written stands for where no search path counts.
+pub(crate) fn plain(written: &str) -> String {
+    let (schema, own) = parts(written);
+    in_schema(schema, own)
+}
+
+/// The same, but with the schema `public` where it was written, so that it can still be told from a name without one.
+pub(crate) fn written(name: &ObjectName) -> Result<String, Error> {
     let part = |part: &ObjectNamePart| match part {
         ObjectNamePart::Identifier(ident) => identifier(ident),
         ObjectNamePart::Function(_) => {
@@ -56,15 +100,20 @@ pub(crate) fn relation(name: &ObjectName) -> Result<String, Error> {
     };
     match name.0.as_slice() {
         [only] => part(only),
-        [schema, last] if part(schema)? == SCHEMA => part(last),
-        _ => {
-            Err(Error::unsupported(format!("{name}: schemas are not supported yet; there is only the schema {SCHEMA}")))
-        }
+        [schema, last] => Ok(written_in(&part(schema)?, &part(last)?)),
+        [catalog, schema, last] if part(catalog)? == CATALOG => Ok(written_in(&part(schema)?, &part(last)?)),
+        [_, _, _] => Err(Error::unsupported(format!(
+            "cross-database references are not implemented: {name}; the database is called {CATALOG}"
+        ))),
+        _ => Err(Error::syntax(format!("improper relation name (too many dotted names): {name}"))),
     }
 }
 
 /// `name` as SQL text that reads back as `name`: quoted unless that is clearly not needed.
 pub(crate) fn quoted(name: &str) -> String {
+    if let Some((schema, own)) = name.split_once(SEPARATOR) {
+        return format!("{}.{}", quoted(schema), quoted(own));
+    }
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
         && sqlparser::keywords::ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_err();
@@ -97,11 +146,15 @@ mod tests {
     }
 
     #[test]
-    fn schemas_other_than_public_are_refused() {
+    fn schemas_other_than_public_are_part_of_the_name() {
         let name = |parts: &[&str]| ObjectName::from(parts.iter().map(|p| Ident::new(*p)).collect::<Vec<_>>());
         assert_eq!(relation(&name(&["T"])).unwrap(), "t");
         assert_eq!(relation(&name(&["PUBLIC", "T"])).unwrap(), "t");
-        assert!(relation(&name(&["other", "t"])).is_err());
+        assert_eq!(relation(&name(&["longshore", "public", "t"])).unwrap(), "t");
+        assert_eq!(relation(&name(&["other", "T"])).unwrap(), in_schema("other", "t"));
+        assert_eq!(parts(&in_schema("other", "t")), ("other", "t"));
+        assert_eq!(parts("t"), ("public", "t"));
+        assert_eq!(quoted(&in_schema("Other", "t")), "\"Other\".t");
         assert!(relation(&name(&["db", "public", "t"])).is_err());
     }
 

@@ -1,20 +1,14 @@
-//! `CREATE UNLOGGED TABLE` and `ALTER TABLE ... SET LOGGED | UNLOGGED`, which sqlparser does not know.
+//! `CREATE UNLOGGED TABLE`, which sqlparser does not know.
 //!
 //! UNLOGGED is taken out before the parser sees CREATE TABLE, and kept among the options of the table, as a word, which no WITH
-//! can have; so are the words of ALTER TABLE.
+//! can have.
 
-use sqlparser::ast::{
-    AlterTable, AlterTableOperation, CreateTableOptions, Ident, SqlOption, Statement,
-    helpers::attached_token::AttachedToken,
-};
+use sqlparser::ast::{CreateTableOptions, Ident, SqlOption, Statement};
 use sqlparser::keywords::Keyword;
-use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::Parsed;
-use crate::Error;
 
-const LOGGED: &str = "LOGGED";
 const UNLOGGED: &str = "UNLOGGED";
 
 /// Takes the word out of a CREATE TABLE; says whether it was there.
@@ -65,62 +59,9 @@ pub(super) fn put(parsed: &mut Parsed) {
     }
 }
 
-/// Whether an option says that rows are logged, or not; `None` if it says something else.
-pub(crate) fn is_logged(option: &SqlOption) -> Option<bool> {
-    match option {
-        SqlOption::Ident(word) if word.value == LOGGED => Some(true),
-        SqlOption::Ident(word) if word.value == UNLOGGED => Some(false),
-        _ => None,
-    }
-}
-
-/// Parses an ALTER TABLE that says SET LOGGED or SET UNLOGGED; of any other one the parser has not moved.
-pub(super) fn alter_table(parser: &mut Parser) -> Result<Option<Statement>, Error> {
-    if !parser.peek_keyword(Keyword::ALTER) {
-        return Ok(None);
-    }
-    parser.maybe_parse(alteration).map_err(super::syntax)
-}
-
-fn alteration(parser: &mut Parser) -> Result<Statement, ParserError> {
-    parser.expect_keywords(&[Keyword::ALTER, Keyword::TABLE])?;
-    let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
-    let only = parser.parse_keyword(Keyword::ONLY);
-    let name = parser.parse_object_name(false)?;
-    let mut is_ours = false;
-    let operations = parser.parse_comma_separated(|parser| match persistence(parser) {
-        Some(word) => {
-            is_ours = true;
-            let options = vec![SqlOption::Ident(Ident::new(word))];
-            Ok(AlterTableOperation::SetOptionsParens { options })
-        }
-        None => parser.parse_alter_table_operation(),
-    })?;
-    if !is_ours {
-        return parser.expected_ref("SET LOGGED or SET UNLOGGED", parser.peek_token_ref());
-    }
-    Ok(Statement::AlterTable(AlterTable {
-        name,
-        if_exists,
-        only,
-        operations,
-        location: None,
-        on_cluster: None,
-        table_type: None,
-        end_token: AttachedToken::empty(),
-    }))
-}
-
-/// The word behind SET, if it is one of the two.
-fn persistence(parser: &mut Parser) -> Option<&'static str> {
-    let [Token::Word(set), Token::Word(word)] = parser.peek_tokens() else { return None };
-    if set.keyword != Keyword::SET || word.quote_style.is_some() {
-        return None;
-    }
-    let word = [LOGGED, UNLOGGED].into_iter().find(|known| word.value.eq_ignore_ascii_case(known))?;
-    parser.advance_token();
-    parser.advance_token();
-    Some(word)
+/// Whether an option says that rows are not logged.
+pub(crate) fn is_unlogged(option: &SqlOption) -> bool {
+    matches!(option, SqlOption::Ident(word) if word.value == UNLOGGED)
 }
 
 #[cfg(test)]
@@ -136,11 +77,6 @@ mod tests {
                 "CREATE OR REPLACE TABLE IF NOT EXISTS t (a INT) WITH (storage = plain, UNLOGGED)",
             ),
             ("CREATE UNLOGGED TABLE t AS SELECT 1", "CREATE TABLE t WITH (UNLOGGED) AS SELECT 1"),
-            ("ALTER TABLE t SET UNLOGGED", "ALTER TABLE t SET (UNLOGGED)"),
-            (
-                "ALTER TABLE IF EXISTS t DROP COLUMN a, set logged;",
-                "ALTER TABLE IF EXISTS t DROP COLUMN a, SET (LOGGED)",
-            ),
             ("CREATE TABLE unlogged (logged INT)", "CREATE TABLE unlogged (logged INT)"),
             ("SELECT unlogged FROM t", "SELECT unlogged FROM t"),
         ] {
@@ -154,8 +90,6 @@ mod tests {
             "CREATE TABLE t (a INT) WITH (UNLOGGED)",
             "CREATE UNLOGGED UNLOGGED TABLE t (a INT)",
             "ALTER TABLE t SET (UNLOGGED)",
-            "ALTER TABLE t SET UNLOGGED LOGGED",
-            "ALTER TABLE t SET \"logged\"",
         ] {
             parse(sql).expect_err(sql);
         }

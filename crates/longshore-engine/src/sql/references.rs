@@ -13,6 +13,11 @@ use crate::sql::names;
 
 /// Names of the relations that `query` reads, except those that it defines itself. A file in FROM is not a name.
 pub(crate) fn relations_read(query: &Query) -> BTreeSet<String> {
+    names_read(query).iter().map(|written| names::plain(written)).collect()
+}
+
+/// The same names as they are written: with the schema `public`, where that is said.
+pub(crate) fn names_read(query: &Query) -> BTreeSet<String> {
     let mut collector = Collector::default();
     let _ = query.visit(&mut collector);
     collector.names
@@ -58,7 +63,7 @@ impl Visitor for Collector {
     }
 
     fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
-        let Ok(name) = names::relation(relation) else {
+        let Ok(name) = names::written(relation) else {
             return ControlFlow::Continue(());
         };
         let defined_here = matches!(relation.0.as_slice(), [ObjectNamePart::Identifier(_)])

@@ -1,7 +1,7 @@
 //! CREATE SEQUENCE and ALTER SEQUENCE, and the options of identity columns, which are the same.
 //!
 //! ```text
-//! CREATE SEQUENCE [IF NOT EXISTS] name [option ...]
+//! CREATE [TEMPORARY | UNLOGGED] SEQUENCE [IF NOT EXISTS] name [option ...]
 //! ALTER SEQUENCE [IF EXISTS] name option ...
 //! column type GENERATED {ALWAYS | BY DEFAULT} AS IDENTITY [(option ...)]
 //! option: AS type | INCREMENT [BY] n | MINVALUE n | NO MINVALUE | MAXVALUE n | NO MAXVALUE | START [WITH] n
@@ -32,7 +32,7 @@ pub(crate) struct SequenceStatement {
 /// What is to be done about the sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
-    Create { if_not_exists: bool },
+    Create { if_not_exists: bool, is_temporary: bool },
     Alter { if_exists: bool },
 }
 
@@ -57,48 +57,50 @@ pub(crate) struct SequenceOptions {
 
 /// The statement if it is one of these; otherwise the parser has not moved.
 pub(super) fn statement(parser: &mut Parser) -> Result<Option<SequenceStatement>, Error> {
-    let verb = if parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
-        Verb::Create { if_not_exists: parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]) }
-    } else if parser.parse_keywords(&[Keyword::ALTER, Keyword::SEQUENCE]) {
+    let begins = |parser: &mut Parser, word| parser.parse_keywords(&[Keyword::CREATE, word, Keyword::SEQUENCE]);
+    let is_temporary = begins(parser, Keyword::TEMPORARY) || begins(parser, Keyword::TEMP);
+    let verb = if is_temporary || parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
+        let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
+        Verb::Create { if_not_exists, is_temporary }
+    } else if is_alteration(parser) && parser.parse_keywords(&[Keyword::ALTER, Keyword::SEQUENCE]) {
         Verb::Alter { if_exists: parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]) }
     } else {
         return Ok(None);
     };
-    let name = names::relation(&parser.parse_object_name(false).map_err(syntax)?)?;
+    let name = names::written(&parser.parse_object_name(false).map_err(syntax)?)?;
     let mut options = SequenceOptions::default();
-    loop {
-        if let Some(option) = option(parser).map_err(syntax)? {
-            options.add(&name, &option)?;
-        } else if parser.parse_keyword(Keyword::AS) {
-            let data_type = parser.parse_data_type().map_err(syntax)?;
-            once(&name, "AS", &mut options.column_type, number_type(types::column_type(&data_type)?)?)?;
-        } else if parser.parse_keyword(Keyword::RESTART) {
-            let with = parser.parse_keyword(Keyword::WITH);
-            let is_number = matches!(parser.peek_token_ref().token, Token::Number(..) | Token::Minus | Token::Plus);
-            let value = if with || is_number { Some(integer(&parser.parse_number().map_err(syntax)?)?) } else { None };
-            once(&name, "RESTART", &mut options.restart, value)?;
-        } else if parser.parse_keywords(&[Keyword::OWNED, Keyword::BY]) {
-            let owner = if parser.parse_keyword(Keyword::NONE) {
-                None
-            } else {
-                Some(column(&parser.parse_object_name(false).map_err(syntax)?)?)
-            };
-            once(&name, "OWNED BY", &mut options.owned_by, owner)?;
-        } else {
-            break;
-        }
-    }
+    while options.take(parser, &name)? {}
     if options.restart.is_some() && matches!(verb, Verb::Create { .. }) {
         return Err(Error::syntax("CREATE SEQUENCE takes START, not RESTART"));
     }
     Ok(Some(SequenceStatement { name, verb, options }))
 }
 
-/// `GENERATED ... AS IDENTITY`, if that comes; otherwise the parser has not moved.
-pub(super) fn identity(parser: &mut Parser) -> Result<Option<ColumnOption>, ParserError> {
-    let generated_as = if parser.parse_keywords(&[Keyword::GENERATED, Keyword::ALWAYS, Keyword::AS, Keyword::IDENTITY])
+/// Whether an ALTER SEQUENCE changes the sequence itself, and not its name, its schema or its owner.
+fn is_alteration(parser: &Parser) -> bool {
+    let word = |at: usize| match &parser.peek_nth_token_ref(at).token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
+        _ => None,
+    };
+    let mut at = 2;
+    if word(at) == Some(Keyword::IF) {
+        at += 2;
+    }
+    at += 1;
+    while parser.peek_nth_token_ref(at).token == Token::Period {
+        at += 2;
+    }
+    !matches!(
+        (word(at), word(at + 1)),
+        (Some(Keyword::RENAME), _) | (Some(Keyword::OWNER), _) | (Some(Keyword::SET), Some(Keyword::SCHEMA))
+    )
+}
+
+/// `GENERATED {ALWAYS | BY DEFAULT} AS IDENTITY`, if that comes; otherwise the parser has not moved.
+pub(super) fn generated(parser: &mut Parser) -> Result<Option<GeneratedAs>, ParserError> {
+    Ok(if parser.parse_keywords(&[Keyword::GENERATED, Keyword::ALWAYS, Keyword::AS, Keyword::IDENTITY])
     {
-        GeneratedAs::Always
+        Some(GeneratedAs::Always)
     } else if parser.parse_keywords(&[
         Keyword::GENERATED,
         Keyword::BY,
@@ -106,10 +108,15 @@ pub(super) fn identity(parser: &mut Parser) -> Result<Option<ColumnOption>, Pars
         Keyword::AS,
         Keyword::IDENTITY,
     ]) {
-        GeneratedAs::ByDefault
+        Some(GeneratedAs::ByDefault)
     } else {
-        return Ok(None);
-    };
+        None
+    })
+}
+
+/// `GENERATED ... AS IDENTITY` with its options, if that comes; otherwise the parser has not moved.
+pub(super) fn identity(parser: &mut Parser) -> Result<Option<ColumnOption>, ParserError> {
+    let Some(generated_as) = generated(parser)? else { return Ok(None) };
     let mut options = Vec::new();
     if parser.consume_token(&Token::LParen) {
         while let Some(option) = option(parser)? {
@@ -162,6 +169,31 @@ impl SequenceOptions {
         Ok(all)
     }
 
+    /// Takes the next option that a statement about the sequence `name` has; `false` if there is none.
+    pub(super) fn take(&mut self, parser: &mut Parser, name: &str) -> Result<bool, Error> {
+        if let Some(option) = option(parser).map_err(syntax)? {
+            self.add(name, &option)?;
+        } else if parser.parse_keyword(Keyword::AS) {
+            let data_type = parser.parse_data_type().map_err(syntax)?;
+            once(name, "AS", &mut self.column_type, number_type(types::column_type(&data_type)?)?)?;
+        } else if parser.parse_keyword(Keyword::RESTART) {
+            let with = parser.parse_keyword(Keyword::WITH);
+            let is_number = matches!(parser.peek_token_ref().token, Token::Number(..) | Token::Minus | Token::Plus);
+            let value = if with || is_number { Some(integer(&parser.parse_number().map_err(syntax)?)?) } else { None };
+            once(name, "RESTART", &mut self.restart, value)?;
+        } else if parser.parse_keywords(&[Keyword::OWNED, Keyword::BY]) {
+            let owner = if parser.parse_keyword(Keyword::NONE) {
+                None
+            } else {
+                Some(column(&parser.parse_object_name(false).map_err(syntax)?)?)
+            };
+            once(name, "OWNED BY", &mut self.owned_by, owner)?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
     fn add(&mut self, name: &str, option: &Parsed) -> Result<(), Error> {
         let bound = |value: &Option<Expr>| value.as_ref().map(integer).transpose();
         match option {
@@ -212,7 +244,7 @@ fn column(name: &ObjectName) -> Result<(String, String), Error> {
     if let [rest @ .., ObjectNamePart::Identifier(column)] = name.0.as_slice()
         && !rest.is_empty()
     {
-        let table = names::relation(&ObjectName(rest.to_vec()))?;
+        let table = names::written(&ObjectName(rest.to_vec()))?;
         return Ok((table, names::identifier(column)?));
     }
     Err(Error::syntax(format!("OWNED BY takes table.column or NONE, not {name}")))
@@ -237,7 +269,7 @@ mod tests {
             "create sequence if not exists S start 5 cycle no minvalue increment by -2 as int cache 3 maxvalue +9 owned \
              by T.\"C\"",
         );
-        assert_eq!((statement.name.as_str(), statement.verb), ("s", Verb::Create { if_not_exists: true }));
+        assert_eq!((statement.name.as_str(), statement.verb), ("s", Verb::Create { if_not_exists: true, is_temporary: false }));
         assert_eq!(
             statement.options,
             SequenceOptions {

@@ -11,45 +11,117 @@
 mod columns;
 mod constraints;
 mod draft;
+mod identity;
 pub(super) mod make;
 mod references;
 mod rename;
 mod views;
 
 use sqlparser::ast::{
-    AlterColumnOperation, AlterIndexOperation, AlterTable, AlterTableOperation, ObjectName, RenameTableNameKind,
+    AlterColumnOperation, AlterIndexOperation, AlterTableOperation, ObjectName, RenameTableNameKind,
 };
 
 use draft::Draft;
+pub(super) use views::follow_rename;
 
-use crate::catalog::Entry;
+use crate::catalog::{Entry, Sequence};
+use crate::sql::alter::{Action, AlterTable};
 use crate::sql::names;
-use crate::statement::Context;
-use crate::statement::index::owner;
+use crate::sql::objects::{ObjectChange, ObjectKind};
+use crate::statement::{Context, objects};
 use crate::{Error, Outcome};
 
-/// Alters a table.
+/// Alters a table; or a view, sequence or index, as far as that is altered as tables are.
 pub(crate) async fn alter_table(context: &Context<'_>, mut alter: AlterTable) -> Result<Outcome, Error> {
-    refuse_clauses(&alter)?;
+    refuse_rename_among_others(&alter)?;
     let name = names::relation(&alter.name)?;
     let _alone = context.database.catalog.lock_ddl().await;
     let table = match context.database.catalog.get(&name) {
         Some(Entry::Table(table)) => table,
-        Some(Entry::View(_)) => {
-            return Err(Error::invalid(format!("{name} is a view; use CREATE OR REPLACE VIEW to change it")));
+        Some(Entry::View(_)) => return of_other(context, &alter, &name, ObjectKind::View).await,
+        None if context.database.catalog.sequence(&name).is_some() => {
+            return of_other(context, &alter, &name, ObjectKind::Sequence).await;
         }
-        None if alter.if_exists => return Ok(Outcome::done("ALTER TABLE")),
+        None if alter.if_exists => {
+            let notice = format!("relation \"{}\" does not exist, skipping", names::shown_name(&name));
+            return Ok(Outcome::done("ALTER TABLE").with_notices(vec![notice]));
+        }
         None => {
             return Err(Error::not_found(format!("table {name} does not exist; ALTER TABLE IF EXISTS ignores that")));
         }
     };
-    alter.operations.sort_by_key(pass);
+    let mut notices = Vec::new();
+    alter.actions.sort_by_key(pass);
     let mut draft = Draft::new(context, table);
-    for operation in alter.operations {
-        apply(context, &mut draft, operation)?;
+    let is_about_rows = |action: &Action| match action {
+        Action::Layout(_) => false,
+        Action::Plain(operation) => !matches!(operation.as_ref(), AlterTableOperation::OwnerTo { .. }),
+        _ => true,
+    };
+    let makes_table = alter.actions.iter().any(is_about_rows);
+    for action in alter.actions {
+        apply(context, &mut draft, action, &mut notices)?;
     }
-    make::replace(context, draft).await?;
-    Ok(Outcome::done("ALTER TABLE"))
+    if makes_table {
+        replace(context, draft).await?;
+    }
+    Ok(Outcome::done("ALTER TABLE").with_notices(notices))
+}
+
+/// Makes what the draft says, with the sequences that it has for itself.
+async fn replace(context: &Context<'_>, draft: Draft) -> Result<(), Error> {
+    let catalog = &context.database.catalog;
+    let new: Vec<std::sync::Arc<Sequence>> = draft.sequences.clone();
+    if new.is_empty() {
+        return make::replace(context, draft).await;
+    }
+    // Rows that are there take numbers of them.
+    catalog.change(|change| {
+        change.sequences.extend(new.iter().map(|sequence| (sequence.name.clone(), std::sync::Arc::clone(sequence))));
+        Ok(())
+    })?;
+    let made = make::replace(context, draft).await;
+    if made.is_err() {
+        catalog.change(|change| {
+            new.iter().for_each(|sequence| drop(change.sequences.remove(&sequence.name)));
+            Ok(())
+        })?;
+    }
+    made
+}
+
+/// Does what ALTER TABLE says of something that is no table.
+async fn of_other(context: &Context<'_>, alter: &AlterTable, name: &str, kind: ObjectKind) -> Result<Outcome, Error> {
+    let mut notices = Vec::new();
+    for action in &alter.actions {
+        let change = match action {
+            Action::Schema(schema) => ObjectChange::Schema(schema.clone()),
+            Action::Plain(operation) => match operation.as_ref() {
+                AlterTableOperation::OwnerTo { new_owner } => {
+                    notices.extend(objects::owner_notice(&new_owner.to_string()));
+                    continue;
+                }
+                AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(to) } => {
+                    let to = names::relation(to)?;
+                    ObjectChange::Rename(crate::sql::build::quoted(names::own(&to)))
+                }
+                AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
+                    ObjectChange::RenameColumn(old_column_name.clone(), new_column_name.clone())
+                }
+                _ => return Err(not_on(name, kind)),
+            },
+            _ => return Err(not_on(name, kind)),
+        };
+        objects::change(context, kind, name, &change).await?;
+    }
+    Ok(Outcome::done("ALTER TABLE").with_notices(notices))
+}
+
+fn not_on(name: &str, kind: ObjectKind) -> Error {
+    Error::new(
+        crate::ErrorKind::WrongObject,
+        format!("ALTER action cannot be performed on relation \"{name}\": it is a {}", kind.name()),
+    )
 }
 
 /// Renames an index, and with it the constraint that it serves.
@@ -61,17 +133,23 @@ pub(crate) async fn alter_index(
     let AlterIndexOperation::RenameIndex { index_name } = operation;
     let (name, to) = (names::relation(name)?, names::relation(index_name)?);
     let _alone = context.database.catalog.lock_ddl().await;
-    let Some(table) = owner(&context.database.catalog, &name) else {
+    let Some(table) = context.database.catalog.owner_of_index(&name) else {
         return Err(Error::no_object(format!("index {name} does not exist")));
     };
     let mut draft = Draft::new(context, table);
-    draft.rename_key(context, &name, &to)?;
+    draft.rename_key(context, names::own(&name), names::own(&to))?;
     make::replace(context, draft).await?;
     Ok(Outcome::done("ALTER INDEX"))
 }
 
 /// When PostgreSQL does an action: what is dropped makes room for what is added, and constraints find the new columns.
-fn pass(operation: &AlterTableOperation) -> u8 {
+fn pass(action: &Action) -> u8 {
+    let operation = match action {
+        Action::Plain(operation) => operation.as_ref(),
+        Action::DropIdentity { .. } | Action::DropExpression { .. } => return 0,
+        Action::AddIdentity { .. } | Action::SetIdentity { .. } => return 3,
+        Action::Logged(_) | Action::Schema(_) | Action::Layout(_) => return 4,
+    };
     match operation {
         AlterTableOperation::DropColumn { .. } | AlterTableOperation::DropConstraint { .. } => 0,
         AlterTableOperation::AlterColumn { op, .. } => match op {
@@ -84,7 +162,24 @@ fn pass(operation: &AlterTableOperation) -> u8 {
     }
 }
 
-fn apply(context: &Context<'_>, draft: &mut Draft, operation: AlterTableOperation) -> Result<(), Error> {
+fn apply(
+    context: &Context<'_>,
+    draft: &mut Draft,
+    action: Action,
+    notices: &mut Vec<String>,
+) -> Result<(), Error> {
+    let operation = match action {
+        Action::Plain(operation) => *operation,
+        Action::Logged(is_logged) => return draft.set_logged(is_logged),
+        Action::Schema(schema) => return draft.set_schema(context, &schema),
+        Action::AddIdentity { column, always, sequence, options } => {
+            return draft.add_identity(context, &column, always, sequence.as_ref(), &options);
+        }
+        Action::SetIdentity { column, always, options } => return draft.set_identity(context, &column, always, &options),
+        Action::DropIdentity { column, if_exists } => return draft.drop_identity(&column, if_exists, notices),
+        Action::DropExpression { column, if_exists } => return draft.drop_expression(&column, if_exists, notices),
+        Action::Layout(column) => return column.map_or(Ok(()), |column| draft.column(&column).map(drop)),
+    };
     match operation {
         AlterTableOperation::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
             draft.add_column(context, &column_def, if_not_exists)
@@ -101,43 +196,38 @@ fn apply(context: &Context<'_>, draft: &mut Draft, operation: AlterTableOperatio
             draft.drop_constraint(&name, if_exists, drop_behavior)
         }
         AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
-            draft.rename_column(context, &old_column_name, &new_column_name)
+            draft.rename_column(&old_column_name, &new_column_name)
         }
         AlterTableOperation::RenameConstraint { old_name, new_name } => {
             draft.rename_constraint(context, &old_name, &new_name)
         }
         AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(name) } => {
-            draft.rename_table(context, &name)
+            let to = names::relation(&name)?;
+            draft.rename_table(context, to)
         }
-        AlterTableOperation::SetOptionsParens { options } => draft.set_options(&options),
+        AlterTableOperation::SetOptionsParens { options } => draft.storage.set(&options),
+        AlterTableOperation::OwnerTo { new_owner } => {
+            notices.extend(objects::owner_notice(&new_owner.to_string()));
+            Ok(())
+        }
         other => Err(Error::unsupported(format!("ALTER TABLE ... {other} is not supported"))),
     }
 }
 
-/// Refuses whatever goes beyond `ALTER TABLE [IF EXISTS] t actions`, and RENAME beside other actions, as PostgreSQL
-/// does.
-fn refuse_clauses(alter: &AlterTable) -> Result<(), Error> {
-    let is_rename = |operation: &AlterTableOperation| {
-        matches!(
-            operation,
+/// Refuses RENAME beside other actions, as PostgreSQL does.
+fn refuse_rename_among_others(alter: &AlterTable) -> Result<(), Error> {
+    let is_rename = |action: &Action| match action {
+        Action::Plain(operation) => matches!(
+            operation.as_ref(),
             AlterTableOperation::RenameTable { .. }
                 | AlterTableOperation::RenameColumn { .. }
                 | AlterTableOperation::RenameConstraint { .. }
-        )
+        ),
+        Action::Schema(_) => true,
+        _ => false,
     };
-    if alter.operations.len() > 1 && alter.operations.iter().any(is_rename) {
-        return Err(Error::syntax("RENAME stands alone in an ALTER TABLE; write a statement for each"));
+    if alter.actions.len() > 1 && alter.actions.iter().any(is_rename) {
+        return Err(Error::syntax("RENAME and SET SCHEMA stand alone in an ALTER TABLE; write a statement for each"));
     }
-    let clause = if alter.only {
-        "ONLY"
-    } else if alter.location.is_some() {
-        "LOCATION"
-    } else if alter.on_cluster.is_some() {
-        "ON CLUSTER"
-    } else if alter.table_type.is_some() {
-        "a kind of table"
-    } else {
-        return Ok(());
-    };
-    Err(Error::unsupported(format!("ALTER TABLE with {clause} is not supported; leave it out")))
+    Ok(())
 }

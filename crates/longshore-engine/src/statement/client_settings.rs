@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use sqlparser::ast::{ContextModifier, Expr, Set, Statement, UnaryOperator, Value};
 
+use super::schemas;
 use crate::{Error, Outcome};
 
 /// What a setting takes.
@@ -44,7 +45,7 @@ const SETTINGS: [Setting; 26] = [
     Setting("integer_datetimes", "on", Takes::Nothing),
     Setting("lock_timeout", "0", Takes::Any),
     Setting("row_security", "on", Takes::Any),
-    Setting("search_path", "\"$user\", public", Takes::Same(&["\"$user\",public", "$user,public", "public"])),
+    Setting("search_path", "\"$user\", public", Takes::Any),
     Setting("server_encoding", "UTF8", Takes::Nothing),
     Setting("server_version", concat!("15.0 (Longshore ", env!("CARGO_PKG_VERSION"), ")"), Takes::Nothing),
     Setting("server_version_num", "150000", Takes::Nothing),
@@ -97,13 +98,27 @@ impl ClientSettings {
         })
     }
 
+    /// The value of one of them.
+    pub(crate) fn value(&self, name: &str) -> String {
+        self.shown().find(|(known, _)| *known == name).map_or_else(String::new, |(_, value)| value)
+    }
+
+    /// Keeps a value that others have looked at.
+    pub(crate) fn keep(&mut self, name: &'static str, value: &str) {
+        self.0.insert(name, value.to_owned());
+    }
+
     fn set(&mut self, Setting(name, default, takes): &'static Setting, values: &[Expr]) -> Result<(), Error> {
-        let said: Option<Vec<String>> = values.iter().map(text).collect();
-        let Some(said) = said.map(|said| said.join(", ")) else {
+        let is_default = matches!(values, [Expr::Identifier(word)] if word.value.eq_ignore_ascii_case("default"));
+        let said = if *name == "search_path" && !is_default {
+            schemas::path_text(values)
+        } else {
+            values.iter().map(text).collect::<Option<Vec<String>>>().map(|said| said.join(", "))
+        };
+        let Some(said) = said else {
             return Err(Error::invalid(format!("{name} takes words, texts and numbers only")));
         };
         let folded = |text: &str| text.to_lowercase().replace(' ', "");
-        let is_default = matches!(values, [Expr::Identifier(word)] if word.value.eq_ignore_ascii_case("default"));
         if is_default {
             self.0.remove(name);
             return Ok(());

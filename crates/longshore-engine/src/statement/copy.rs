@@ -25,7 +25,7 @@ use files::FilesCopy;
 use plan::CopyPlan;
 use rules::LoadRules;
 use target::Target;
-pub(crate) use target::{check_named, positions};
+pub(crate) use target::{check_named, copied_positions};
 
 use crate::catalog::{Entry, Table};
 use crate::sql::copy::{CopyFrom, CopySource};
@@ -105,6 +105,6 @@ fn table_of(context: &Context<'_>, name: &str) -> Result<Arc<Table>, Error> {
 /// The names of the columns that a statement copies: all if it names none.
 fn copied<'a>(table: &'a Table, columns: &[String]) -> Result<Vec<&'a str>, Error> {
     let schema = table.relation.schema();
-    let places = positions(&table.name, schema, columns)?;
+    let places = copied_positions(table, columns)?;
     Ok(places.into_iter().map(|place| schema.columns()[place].name.as_str()).collect())
 }

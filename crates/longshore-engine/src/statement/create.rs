@@ -25,8 +25,8 @@ use crate::catalog::{Catalog, Entry, Rules, Sequence, Table};
 use crate::sql::{self, headings, names, repeated};
 use crate::statement::foreign::{self, ColumnDefaults, dependents};
 use crate::statement::storage::TableStorage;
-use crate::statement::{Context, refuse};
-use crate::{Error, Outcome, Report, RowStream};
+use crate::statement::{Context, refuse, temporary};
+use crate::{Error, ErrorKind, Outcome, Report, RowStream};
 
 pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> Result<Outcome, Error> {
     let create = like::written_out(context, create)?;
@@ -37,7 +37,8 @@ pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> 
         return Err(Error::invalid("OR REPLACE and IF NOT EXISTS contradict each other; leave one out"));
     }
     if replace.is_done(&context.database.catalog, &name)? {
-        return Ok(Outcome::done("CREATE TABLE"));
+        let notice = format!("relation \"{}\" already exists, skipping", names::shown_name(&name));
+        return Ok(Outcome::done("CREATE TABLE").with_notices(vec![notice]));
     }
     if let Some(query) = &create.query {
         refuse::unless_reads_only(query)?;
@@ -59,6 +60,7 @@ pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> 
     storage.apply(&relation);
     let table = Table::new(&name, relation.into(), rules)?;
     replace.insert(catalog, table, sequences, &defaults)?;
+    temporary::note(context, &name, create.on_commit.as_ref());
     Ok(Outcome::done("CREATE TABLE"))
 }
 
@@ -90,6 +92,7 @@ async fn create_as(
     let rows = Box::pin(context.database.queries.query(query, &execution));
     let storage = TableStorage::of_table_options(&create.table_options)?;
     let report = Box::pin(create_of(context, name, given, (storage, replace), rows)).await?;
+    temporary::note(context, name, create.on_commit.as_ref());
     Ok(Outcome::Done { tag: format!("SELECT {}", report.rows), report, notice: None })
 }
 
@@ -316,13 +319,16 @@ pub(crate) fn refuse_clauses(create: &CreateTable) -> Result<(), Error> {
         .constraints(create.constraints.iter().filter(is_known).cloned().collect())
         .query(create.query.clone())
         .table_options(create.table_options.clone())
+        .temporary(create.temporary)
+        .on_commit(create.on_commit.filter(|_| create.temporary))
         .build();
     if *create == understood {
         return Ok(());
     }
-    let clause = if create.temporary {
-        "TEMPORARY".to_owned()
-    } else if let Some(constraint) = create.constraints.iter().find(|constraint| !is_known(constraint)) {
+    if create.on_commit.is_some() && !create.temporary {
+        return Err(Error::new(ErrorKind::InvalidTable, "ON COMMIT can only be used on temporary tables"));
+    }
+    let clause = if let Some(constraint) = create.constraints.iter().find(|constraint| !is_known(constraint)) {
         constraint.to_string()
     } else if create.like.is_some() {
         "LIKE".to_owned()
@@ -330,8 +336,6 @@ pub(crate) fn refuse_clauses(create: &CreateTable) -> Result<(), Error> {
         "INHERITS".to_owned()
     } else if create.partition_by.is_some() || create.partition_of.is_some() {
         "PARTITION".to_owned()
-    } else if create.on_commit.is_some() {
-        "ON COMMIT".to_owned()
     } else if create.external {
         "EXTERNAL".to_owned()
     } else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CascadeOption, ObjectName, ObjectType, Truncate, TruncateIdentityOption};
 
-use crate::catalog::Entry;
+use crate::catalog::{Catalog, Change, Entry, Table};
 use crate::sql::names;
 use crate::statement::foreign::{self, dependents};
 use crate::statement::{Context, sequence};
@@ -21,12 +21,13 @@ pub(crate) fn drop_objects(
     temporary: bool,
 ) -> Result<Outcome, Error> {
     if temporary {
-        return Err(Error::unsupported("DROP TEMPORARY is not supported: there are no temporary tables"));
+        return Err(Error::syntax("DROP TEMPORARY is no statement; a temporary table is dropped as others are"));
     }
     let kind = if object_type == ObjectType::View { "view" } else { "table" };
     let names = names.iter().map(names::relation).collect::<Result<Vec<_>, _>>()?;
     // What is dropped is freed after the catalog is open to others again.
     let catalog = &context.database.catalog;
+    let mut notices = Vec::new();
     let _dropped = catalog.change(|change| {
         let entries = &mut change.entries;
         let mut dropped = Vec::new();
@@ -40,7 +41,10 @@ pub(crate) fn drop_objects(
                         found = entry.kind()
                     )));
                 }
-                None if if_exists || dropped.iter().any(|entry: &Entry| entry.name() == name) => {}
+                None if dropped.iter().any(|entry: &Entry| entry.name() == name) => {}
+                None if if_exists => {
+                    notices.push(format!("{kind} \"{}\" does not exist, skipping", names::shown_name(name)));
+                }
                 None => {
                     return Err(Error::not_found(format!(
                         "{kind} {name} does not exist; DROP {} IF EXISTS ignores that",
@@ -49,27 +53,35 @@ pub(crate) fn drop_objects(
                 }
             }
         }
-        drop_dependents(entries, &mut dropped, cascade)?;
-        if !cascade {
-            for entry in dropped.iter().filter(|entry| matches!(entry, Entry::Table(_))) {
-                dependents::check_unreferenced(entries.values(), entry.name())?;
-            }
-        }
-        let tables = dropped.iter().filter(|entry| matches!(entry, Entry::Table(_)));
-        let own: Vec<_> = tables.flat_map(|table| catalog.sequences_of(table.name(), None)).collect();
-        if !own.is_empty() {
-            sequence::release(change, &own, cascade)?;
-        }
-        for entry in &dropped {
-            if let Entry::Table(table) = entry {
-                dependents::drop_referring(change, &table.name);
-                let table = Arc::clone(table);
-                change.then(move || foreign::unbind_all(&table));
-            }
-        }
+        finish(catalog, change, &mut dropped, cascade)?;
         Ok(dropped)
     })?;
-    Ok(Outcome::done(format!("DROP {}", kind.to_uppercase())))
+    Ok(Outcome::done(format!("DROP {}", kind.to_uppercase())).with_notices(notices))
+}
+
+/// Drops what depends on entries that were taken out of the catalog, or refuses because of that.
+pub(crate) fn finish(
+    catalog: &Catalog,
+    change: &mut Change,
+    dropped: &mut Vec<Entry>,
+    cascade: bool,
+) -> Result<(), Error> {
+    drop_dependents(&mut change.entries, dropped, cascade)?;
+    let tables: Vec<Arc<Table>> = dropped.iter().filter_map(Entry::table).collect();
+    if !cascade {
+        for table in &tables {
+            dependents::check_unreferenced(change.entries.values(), &table.name)?;
+        }
+    }
+    let own: Vec<_> = tables.iter().flat_map(|table| catalog.sequences_of(&table.name, None)).collect();
+    if !own.is_empty() {
+        sequence::release(change, &own, cascade)?;
+    }
+    for table in tables {
+        dependents::drop_referring(change, &table.name);
+        change.then(move || foreign::unbind_all(&table));
+    }
+    Ok(())
 }
 
 /// Drops the views that read what is in `dropped`, or refuses because of them.

@@ -20,7 +20,9 @@ use std::time::Instant;
 use longshore_load::Target;
 use longshore_storage::{Snapshot, Storage, native};
 
-use crate::catalog::{Catalog, Check, ColumnRule, Entry, Origin, Owner, Role, Sequence, Table, View, kind_name};
+use crate::catalog::{
+    Catalog, Check, ColumnRule, Commented, Entry, Origin, Owner, Role, Sequence, Table, View, is_temporary, kind_name,
+};
 use crate::sql::copy::ExportStatement;
 use crate::sql::names;
 use crate::sql::options::{Format, Options, Use};
@@ -44,7 +46,8 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
     refuse_file_name(&statement.directory)?;
     let extension = extension(format)?;
     let started = Instant::now();
-    let entries = context.entries();
+    let mut entries = context.entries();
+    entries.retain(|entry| !is_temporary(entry.name()));
     let tables: Vec<(Arc<Table>, Arc<Snapshot>)> = entries
         .iter()
         .filter_map(|entry| match entry {
@@ -57,7 +60,7 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
     let mut report = Report::default();
     let mut stems = BTreeSet::new();
     for (table, snapshot) in tables {
-        let file = format!("{}.{extension}", file_stem(&table.name, &mut stems));
+        let file = format!("{}.{extension}", file_stem(&names::shown_name(&table.name), &mut stems));
         let path = directory.add(&file);
         let written = match format {
             Format::Native => write_native(context, snapshot, path, &options).await?,
@@ -173,7 +176,12 @@ fn file_stem(table: &str, taken: &mut BTreeSet<String>) -> String {
 fn schema_sql(catalog: &Catalog, entries: &[Entry]) -> String {
     let mut sql = String::new();
     let mut views = Vec::new();
-    let sequences = catalog.sequences();
+    let mut sequences = catalog.sequences();
+    sequences.retain(|sequence| !is_temporary(&sequence.name));
+    let definitions = catalog.definitions(Clone::clone);
+    for schema in &definitions.schemas {
+        let _ = writeln!(sql, "CREATE SCHEMA {};", names::quoted(schema));
+    }
     let of_identity: BTreeSet<String> = entries.iter().flat_map(identity_sequences).collect();
     // Defaults take numbers of them.
     for sequence in sequences.iter().filter(|sequence| !of_identity.contains(&sequence.name)) {
@@ -209,7 +217,36 @@ fn schema_sql(catalog: &Catalog, entries: &[Entry]) -> String {
         }
         views = waiting;
     }
+    for (on, text) in &definitions.comments {
+        if let Some(on) = commented(on, entries) {
+            let _ = writeln!(sql, "COMMENT ON {on} IS {};", names::literal(text));
+        }
+    }
     sql
+}
+
+/// What a comment is about, as COMMENT ON says it.
+fn commented(on: &Commented, entries: &[Entry]) -> Option<String> {
+    let kind = |name: &str| match entries.iter().find(|entry| entry.name() == name) {
+        Some(entry) => entry.kind().to_uppercase(),
+        None => "SEQUENCE".to_owned(),
+    };
+    Some(match on {
+        Commented::Database => format!("DATABASE {}", names::CATALOG),
+        Commented::Schema(name) => format!("SCHEMA {}", names::quoted(name)),
+        Commented::Type(name) => format!("TYPE {}", names::quoted(name)),
+        Commented::Relation(of) | Commented::Index(of, _) | Commented::Column(of, _) | Commented::Constraint(of, _)
+            if is_temporary(of) =>
+        {
+            return None;
+        }
+        Commented::Relation(name) => format!("{} {}", kind(name), names::quoted(name)),
+        Commented::Index(of, name) => {
+            format!("INDEX {}", names::quoted(&names::in_schema(names::parts(of).0, name)))
+        }
+        Commented::Column(of, name) => format!("COLUMN {}.{}", names::quoted(of), names::quoted(name)),
+        Commented::Constraint(of, name) => format!("CONSTRAINT {} ON {}", names::quoted(name), names::quoted(of)),
+    })
 }
 
 /// The names of the sequences of a table's identity columns.
@@ -218,7 +255,7 @@ fn identity_sequences(entry: &Entry) -> Vec<String> {
     let rules = table.rules();
     let of_column = |rule: &ColumnRule| match &rule.origin {
         Origin::Identity { sequence, .. } => Some(sequence.clone()),
-        Origin::Null | Origin::Default(_) => None,
+        Origin::Null | Origin::Default(_) | Origin::Generated(_) => None,
     };
     rules.columns.iter().filter_map(of_column).collect()
 }

@@ -24,7 +24,7 @@ use sqlparser::ast::{
 
 pub(crate) use actions::{check_action_rows, run_actions};
 
-use crate::catalog::{Entry, Key, Reference, Role, Rules, Table};
+use crate::catalog::{Entry, Key, Reference, Role, Rules, Table, is_temporary};
 use crate::datafusion::datum;
 use crate::sql::names;
 use crate::statement::Context;
@@ -56,9 +56,28 @@ pub(crate) fn of_definitions(
     let (named, unnamed): (Vec<_>, Vec<_>) = all.into_iter().partition(|(name, ..)| name.is_some());
     for (name, own, key) in named.into_iter().chain(unnamed) {
         let reference = reference_of(table, columns, name, own, key, |name| rules.has_constraint(name))?;
+        check_generated(&reference, rules)?;
         rules.references.push(reference);
     }
     Ok(())
+}
+
+/// Refuses a foreign key that would give a generated column a value.
+fn check_generated(reference: &Reference, rules: &Rules) -> Result<(), Error> {
+    if !reference.columns.iter().any(|column| rules.is_generated(*column)) {
+        return Ok(());
+    }
+    let sets = |action| matches!(action, ReferentialAction::SetNull | ReferentialAction::SetDefault);
+    let event = if sets(reference.on_delete) {
+        "ON DELETE"
+    } else if sets(reference.on_update) || reference.on_update == ReferentialAction::Cascade {
+        "ON UPDATE"
+    } else {
+        return Ok(());
+    };
+    Err(Error::syntax(format!(
+        "invalid {event} action for foreign key constraint containing generated column"
+    )))
 }
 
 /// The foreign key that a constraint of the table describes; `is_taken` says of names whether another constraint has
@@ -105,7 +124,7 @@ pub(crate) fn reference_of(
         name
     } else {
         let of_columns: Vec<&str> = positions.iter().map(|column| columns[*column].name.as_str()).collect();
-        names::unused(&format!("{table}_{}_fkey", of_columns.join("_")), is_taken)
+        names::unused(&format!("{}_{}_fkey", names::own(table), of_columns.join("_")), is_taken)
     };
     Ok(Reference {
         name,
@@ -180,6 +199,19 @@ pub(crate) fn check_logged(is_logged: bool, is_parent_logged: bool) -> Result<()
         "constraints on permanent tables may reference only permanent tables; make the one UNLOGGED as well, or the other one \
          SET LOGGED"
             .to_owned(),
+    ))
+}
+
+/// Refuses a foreign key between a temporary table and one that is not.
+fn check_temporary(table: &str, parent: &str) -> Result<(), Error> {
+    let kind = match (is_temporary(table), is_temporary(parent)) {
+        (true, false) => "temporary",
+        (false, true) => "permanent",
+        _ => return Ok(()),
+    };
+    Err(Error::new(
+        ErrorKind::InvalidTable,
+        format!("constraints on {kind} tables may reference only {kind} tables"),
     ))
 }
 
@@ -345,6 +377,7 @@ pub(crate) fn resolve_all(
         let parent = parent_of(context, reference)?;
         resolve(reference, table, columns, parent.relation.schema().columns(), &parent.rules().keys)?;
         check_logged(is_logged, parent.relation.is_logged())?;
+        check_temporary(table, &parent.name)?;
     }
     rules.references = references;
     Ok(())

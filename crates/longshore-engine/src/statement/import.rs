@@ -16,27 +16,28 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use longshore_storage::{Memory, Relation, Schema, native};
-use sqlparser::ast::{CreateIndex, CreateTable, Statement};
+use sqlparser::ast::{CreateIndex, CreateTable, SchemaName, Statement};
 
 use crate::catalog::{Entry, Sequence, Table, View};
 use crate::sql::copy::{CopyFrom, CopySource, ImportStatement};
+use crate::sql::objects::{CommentStatement, ObjectStatement};
 use crate::sql::options::{Format, Options, Use};
 use crate::sql::{self, Parsed, names};
 use crate::statement::alter::make::validate;
 use crate::statement::create::Definition;
 use crate::statement::export::{LOAD_FILE, SCHEMA_FILE};
 use crate::statement::storage::TableStorage;
-use crate::statement::{Context, copy, create, refuse, view};
+use crate::statement::{Context, copy, create, objects, refuse, view};
 use crate::{Error, ErrorKind, Outcome, Report, blocking};
 
 /// What may stand in `schema.sql`.
-const TAKEN: &str = "CREATE TABLE, CREATE INDEX, CREATE VIEW, ALTER TABLE ... ADD CONSTRAINT ... FOREIGN KEY or CHECK, \
-                     CREATE SEQUENCE, ALTER SEQUENCE and SELECT setval";
+const TAKEN: &str = "CREATE SCHEMA, CREATE TABLE, CREATE INDEX, CREATE VIEW, ALTER TABLE ... ADD CONSTRAINT ... FOREIGN KEY \
+                     or CHECK, CREATE SEQUENCE, ALTER SEQUENCE, SELECT setval and COMMENT ON";
 
 pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -> Result<Outcome, Error> {
     let started = Instant::now();
     let directory = Path::new(&statement.directory);
-    let Made { mut schemas, views, sequences } = read_schema(directory)?;
+    let Made { mut schemas, views, sequences, created, comments } = read_schema(directory)?;
     references::resolve(&mut schemas).map_err(|error| in_file(&directory.join(SCHEMA_FILE), &error))?;
     let files = read_load(directory, &schemas)?;
     let catalog = &context.database.catalog;
@@ -72,8 +73,20 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
             check_free(change.entries.insert(entry.name().to_owned(), entry))?;
         }
         let taken = &mut change.sequences;
-        sequences.into_iter().try_for_each(|(name, sequence)| check_no_sequence(taken.insert(name, sequence)))
+        sequences.into_iter().try_for_each(|(name, sequence)| check_no_sequence(taken.insert(name, sequence)))?;
+        change.definitions.schemas.extend(created);
+        let names = change.entries.keys().chain(change.sequences.keys());
+        let lost = names.map(|name| names::parts(name).0).find(|schema| !change.definitions.has_schema(schema));
+        match lost {
+            Some(schema) if !schema.starts_with("pg_temp_") => {
+                Err(Error::new(ErrorKind::NoSchema, format!("schema \"{schema}\" does not exist")))
+            }
+            _ => Ok(()),
+        }
     })?;
+    for comment in &comments {
+        objects::comment_on(context, comment)?;
+    }
     report.seconds = started.elapsed().as_secs_f64();
     Ok(Outcome::Done { tag: "IMPORT DATABASE".to_owned(), report, notice: None })
 }
@@ -121,6 +134,9 @@ struct Made {
     schemas: Schemas,
     views: Views,
     sequences: Sequences,
+    /// Schemas in the sense of SQL.
+    created: Vec<String>,
+    comments: Vec<CommentStatement>,
 }
 
 /// The statements of an SQL file of the directory.
@@ -144,7 +160,7 @@ fn in_file(path: &Path, error: &Error) -> Error {
 
 fn read_schema(directory: &Path) -> Result<Made, Error> {
     let path = directory.join(SCHEMA_FILE);
-    let Made { mut schemas, mut views, mut sequences } = Made::default();
+    let Made { mut schemas, mut views, mut sequences, mut created, mut comments } = Made::default();
     for statement in read_sql(&path)? {
         let taken = match statement {
             Parsed::Empty => continue,
@@ -165,12 +181,12 @@ fn read_schema(directory: &Path) -> Result<Made, Error> {
                     let earlier = views.insert(name.clone(), view).is_some();
                     (earlier || schemas.contains_key(&name)).then_some(name)
                 }
-                Statement::CreateIndex(create) => {
-                    add_index(&mut schemas, &create).map_err(|error| in_file(&path, &error))?;
+                Statement::CreateSchema { schema_name: SchemaName::Simple(name), .. } => {
+                    created.push(crate::statement::schemas::name_of(&name).map_err(|error| in_file(&path, &error))?);
                     None
                 }
-                Statement::AlterTable(alter) => {
-                    references::add(&mut schemas, &alter).map_err(|error| in_file(&path, &error))?;
+                Statement::CreateIndex(create) => {
+                    add_index(&mut schemas, &create).map_err(|error| in_file(&path, &error))?;
                     None
                 }
                 Statement::Query(query) => match sequences::is_set(&query) {
@@ -181,6 +197,17 @@ fn read_schema(directory: &Path) -> Result<Made, Error> {
                     None => return Err(foreign(&path, "a query", TAKEN)),
                 },
                 other => return Err(foreign(&path, &refuse::name(&other), TAKEN)),
+            },
+            Parsed::AlterTable(alter) => {
+                references::add(&mut schemas, &alter).map_err(|error| in_file(&path, &error))?;
+                None
+            }
+            Parsed::Object(statement) => match *statement {
+                ObjectStatement::Comment(comment) => {
+                    comments.push(comment);
+                    None
+                }
+                _ => return Err(foreign(&path, "this", TAKEN)),
             },
             Parsed::Sequence(statement) => {
                 sequences::run(&mut sequences, &schemas, statement).map_err(|error| in_file(&path, &error))?
@@ -194,14 +221,17 @@ fn read_schema(directory: &Path) -> Result<Made, Error> {
     for view in views.values() {
         view::refuse_cycle(view, |name| views.get(name).map(|view| view.reads.clone()))?;
     }
-    Ok(Made { schemas, views, sequences })
+    Ok(Made { schemas, views, sequences, created, comments })
 }
 
 /// Adds an index to those of the tables made so far.
 fn add_index(schemas: &mut Schemas, create: &CreateIndex) -> Result<(), Error> {
     let name = names::relation(&create.table_name)?;
-    let is_taken =
-        |index: &str| schemas.values().any(|definition| definition.rules.keys.iter().any(|key| key.name == index));
+    let (schema, _) = names::parts(&name);
+    let is_taken = |index: &str| {
+        let has_it = |definition: &Definition| definition.rules.keys.iter().any(|key| key.name == index);
+        schemas.iter().any(|(table, definition)| names::parts(table).0 == schema && has_it(definition))
+    };
     let definition = schemas.get(&name).ok_or_else(|| Error::not_found(format!("table {name} does not exist")))?;
     let key = create::of_index(&name, definition.schema.columns(), create, is_taken)?;
     if is_taken(&key.name) {
@@ -247,6 +277,8 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             | Parsed::Export(_)
             | Parsed::Import(_)
             | Parsed::Sequence(_)
+            | Parsed::AlterTable(_)
+            | Parsed::Object(_)
             | Parsed::Checkpoint
             | Parsed::Backup(_)
             | Parsed::Summarize(_) => {
@@ -270,6 +302,7 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
 
 fn data_file(directory: &Path, copy: CopyFrom) -> Result<(String, DataFile), Error> {
     let CopyFrom { table: name, columns, source, options, condition } = copy;
+    let name = names::plain(&name);
     let (CopySource::Files(files), None) = (source, condition) else {
         return Err(Error::unsupported("only COPY table FROM 'file' belongs here"));
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CreateIndex, ObjectName};
 
-use crate::catalog::{Catalog, Entry, Role, Table};
+use crate::catalog::{Entry, Role, Table};
 use crate::sql::names;
 use crate::statement::foreign::dependents;
 use crate::statement::{Context, create};
@@ -19,9 +19,10 @@ pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex)
         None => return Err(Error::not_found(format!("table {name} does not exist"))),
     };
     let catalog = &context.database.catalog;
-    let key =
-        create::of_index(&name, table.relation.schema().columns(), statement, |name| owner(catalog, name).is_some())?;
-    if let Some(owner) = owner(catalog, &key.name) {
+    let (schema, _) = names::parts(&name);
+    let owner = |index: &str| catalog.owner_of_index(&names::in_schema(schema, index));
+    let key = create::of_index(&name, table.relation.schema().columns(), statement, |name| owner(name).is_some())?;
+    if let Some(owner) = owner(&key.name) {
         if statement.if_not_exists {
             return Ok(Outcome::done("CREATE INDEX"));
         }
@@ -44,8 +45,8 @@ pub(crate) async fn drop_indexes(
     let mut found: Vec<(Arc<Table>, String)> = Vec::new();
     for name in names {
         let name = names::relation(name)?;
-        match owner(&context.database.catalog, &name) {
-            Some(table) => found.push((table, name)),
+        match context.database.catalog.owner_of_index(&name) {
+            Some(table) => found.push((table, names::own(&name).to_owned())),
             None if if_exists => {}
             None => {
                 return Err(Error::no_object(format!(
@@ -74,12 +75,4 @@ pub(crate) async fn drop_indexes(
         Ok(())
     })?;
     Ok(Outcome::done("DROP INDEX"))
-}
-
-/// The table that has an index of this name.
-pub(crate) fn owner(catalog: &Catalog, index: &str) -> Option<Arc<Table>> {
-    catalog.entries().into_iter().find_map(|entry| match entry {
-        Entry::Table(table) => table.rules().keys.iter().any(|key| key.name == index).then_some(table),
-        Entry::View(_) => None,
-    })
 }

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use longshore_storage::Datum;
 use sqlparser::ast::{DataType, Expr, Ident, ObjectName, Statement, UnaryOperator, Value};
 
+use super::resolve;
+use crate::catalog::{Catalog, SearchPath};
 use crate::prepared::Prepared;
 use crate::sql::shape::Literal;
-use crate::sql::{names, types};
+use crate::sql::{self, names, types};
 use crate::{Database, Error, ErrorKind, Outcome};
 
 /// The prepared statements of a session.
@@ -19,6 +21,13 @@ pub(crate) type Named = BTreeMap<String, Arc<Prepared>>;
 pub(crate) struct Execution {
     pub(crate) prepared: Arc<Prepared>,
     pub(crate) arguments: Vec<Expr>,
+}
+
+/// Prepares the text of one statement, whose names are looked for in `path`.
+pub(crate) fn named_in(text: &str, catalog: &Catalog, path: &SearchPath) -> Result<Prepared, Error> {
+    let mut parsed = sql::parse(text)?;
+    resolve::resolve(&mut parsed, text, catalog, path)?;
+    Prepared::of(parsed, catalog)
 }
 
 /// PREPARE and DEALLOCATE, if `statement` is one of them.

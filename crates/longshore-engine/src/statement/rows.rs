@@ -9,7 +9,7 @@ use longshore_storage::{Datum, RowId, TransactionError, lists};
 
 use crate::Error;
 use crate::catalog::{Check, Rules, Table};
-use crate::datafusion::{Checks, FoundRows, datum};
+use crate::datafusion::{Checks, FoundRows, Generated, datum};
 use crate::statement::Context;
 
 /// Rows that are written before others get their turn and a cancellation is looked for.
@@ -42,7 +42,11 @@ pub(crate) async fn insert(
 ) -> Result<Inserted, Error> {
     let rules = table.rules();
     let queries = &context.database.queries;
-    if let Some(checks) = queries.checks(table, rules.checks.iter(), &context.execution())? {
+    let completed;
+    let mut rows = rows;
+    if let Some(checks) = queries.checks_of_rows(table, &rules, &context.execution())? {
+        completed = checks.complete(rows.clone())?;
+        rows = &completed;
         checks.check(rows)?;
     }
     let rows = &lists::encode_batch(rows);
@@ -76,21 +80,35 @@ pub(crate) async fn insert(
 /// What a statement that sets some columns has to check.
 pub(crate) struct Updating {
     checks: Option<Checks>,
+    /// The generated columns that change with those that are set.
+    generated: Option<Generated>,
 }
 
 impl Updating {
     /// What is to be checked when `columns` of `table` are set.
     pub(crate) fn new(context: &Context<'_>, table: &Table, rules: &Rules, columns: &[usize]) -> Result<Self, Error> {
-        let reads_one = |check: &&Check| check.columns.iter().any(|column| columns.contains(column));
+        let queries = &context.database.queries;
+        let generated = queries.generated(table, rules, columns, &context.execution())?;
+        let mut changed = columns.to_vec();
+        changed.extend(generated.iter().flat_map(Generated::columns));
+        let reads_one = |check: &&Check| check.columns.iter().any(|column| changed.contains(column));
         let checks = rules.checks.iter().filter(reads_one);
-        let checks = context.database.queries.checks(table, checks, &context.execution())?;
-        Ok(Self { checks })
+        let checks = queries.checks(table, checks, &context.execution())?;
+        Ok(Self { checks, generated })
     }
 
     /// The columns beside those that are set whose values are needed.
     pub(crate) fn also(&self, columns: &[usize]) -> Vec<usize> {
-        let read = self.checks.as_ref().map_or(&[][..], Checks::columns);
-        read.iter().copied().filter(|column| !columns.contains(column)).collect()
+        let mut read = self.checks.as_ref().map_or_else(Vec::new, |checks| checks.columns().to_vec());
+        if let Some(generated) = &self.generated {
+            let made = generated.columns();
+            read.extend(generated.reads());
+            read.retain(|column| !made.contains(column));
+        }
+        read.sort_unstable();
+        read.dedup();
+        read.retain(|column| !columns.contains(column));
+        read
     }
 
     /// Sets `columns` of the rows that were found. Returns the rows as they are now.
@@ -102,6 +120,14 @@ impl Updating {
         found: &FoundRows,
     ) -> Result<Vec<RowId>, Error> {
         let relation = &table.relation;
+        let (completed, mut set): (FoundRows, Vec<usize>);
+        let (mut found, mut columns) = (found, columns);
+        if let Some(generated) = &self.generated {
+            completed = found.completed(generated)?;
+            set = columns.to_vec();
+            set.extend(generated.columns().into_iter().filter(|column| !columns.contains(column)));
+            (found, columns) = (&completed, &set);
+        }
         if let Some(checks) = &self.checks {
             let checked = found.check(checks, &context.transaction.snapshot(relation));
             if checked.is_err() {

@@ -19,7 +19,7 @@ pub(crate) fn run(context: &Context<'_>, statement: &SequenceStatement) -> Resul
     let owner = options.owned_by.as_ref().map(|owner| owner.as_ref().map(|owner| owner_of(catalog, owner)).transpose());
     let owner = owner.transpose()?;
     match verb {
-        Verb::Create { if_not_exists } => {
+        Verb::Create { if_not_exists, .. } => {
             if *if_not_exists && catalog.sequence(name).is_some() {
                 return Ok(Outcome::done("CREATE SEQUENCE"));
             }

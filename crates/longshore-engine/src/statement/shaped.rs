@@ -1,6 +1,6 @@
 //! Statements whose shape needs no planner. Not here: how they are known (`prepared/shapes`).
 
-use super::{Context, SessionContext, execute_in, foreign, point_query_outcome};
+use super::{Context, SessionContext, end_of_transaction, execute_in, foreign, point_query_outcome, resolve};
 use crate::prepared::Shaped;
 use crate::sql;
 use crate::transaction::Nature;
@@ -11,7 +11,8 @@ pub(super) async fn execute(session: SessionContext<'_>, shaped: Shaped<'_>, sql
     let SessionContext { database, block, streams, control, .. } = session;
     block.refuse_if_failed()?;
     let nature = if shaped.prepared.writes() { Nature::Writes } else { Nature::Reads };
-    block
+    let path = block.numbers().path();
+    let outcome = block
         .run(nature, control, async |transaction| {
             let context = Context { database, control, transaction, parameters: None, with: None };
             let done = shaped.run(&database.catalog, transaction, control)?;
@@ -19,11 +20,15 @@ pub(super) async fn execute(session: SessionContext<'_>, shaped: Shaped<'_>, sql
                 return Ok(outcome);
             }
             database.queries.check_values(sql)?;
-            let outcome = execute_in(&context, streams, sql::parse(sql)?).await?;
+            let mut parsed = sql::parse(sql)?;
+            resolve::resolve(&mut parsed, sql, &database.catalog, &path)?;
+            let outcome = execute_in(&context, streams, parsed).await?;
             if nature == Nature::Writes {
                 foreign::run_actions(&context)?;
             }
             Ok(outcome)
         })
-        .await
+        .await;
+    end_of_transaction(database, block)?;
+    outcome
 }

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Schema};
 use longshore_storage::ColumnType;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, ShowStatementOptions, Statement};
 
-use crate::catalog::{Entry, LOADS};
+use crate::catalog::{Entry, LOADS, is_temporary};
 use crate::datafusion::loads_schema;
 use crate::sql::names;
 use crate::statement::{ClientSettings, Context, settings, transaction, view};
@@ -100,8 +100,9 @@ pub(crate) fn show_tables(context: &Context<'_>, statement: &Statement) -> Resul
             }
         })
         .collect();
+    let shown: Vec<String> = entries.iter().map(|entry| names::shown_name(entry.name())).collect();
     rows(&[
-        ("table_name", texts(entries.iter().map(Entry::name))),
+        ("table_name", texts(shown.iter().map(String::as_str))),
         ("kind", texts(entries.iter().map(kind))),
         ("rows", Arc::new(sizes.iter().map(|size| size.map(|size| size.0)).collect::<Int64Array>())),
         ("bytes", Arc::new(sizes.iter().map(|size| size.map(|size| size.1)).collect::<Int64Array>())),
@@ -111,6 +112,8 @@ pub(crate) fn show_tables(context: &Context<'_>, statement: &Statement) -> Resul
 /// What an entry is, and whether its rows outlive a crash.
 fn kind(entry: &Entry) -> &'static str {
     match entry {
+        Entry::Table(table) if is_temporary(&table.name) => "temporary table",
+        Entry::View(view) if is_temporary(&view.name) => "temporary view",
         Entry::Table(table) if !table.relation.is_logged() => "unlogged table",
         other => other.kind(),
     }

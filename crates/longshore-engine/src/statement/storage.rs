@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use longshore_storage::{Freeze, Relation, Storage};
-use sqlparser::ast::{CreateTableOptions, Expr, SqlOption, VacuumStatement, Value};
+use sqlparser::ast::{CreateTableOptions, Expr, ObjectName, SqlOption, Value};
 
 use crate::catalog::{Entry, Table};
 use crate::sql::{names, persistence};
@@ -13,6 +13,18 @@ use crate::{Error, Outcome, blocking};
 
 /// Rows that a chunk has at least for VACUUM to pack it: of fewer it would save next to nothing.
 const ROWS_WORTH_PACKING: usize = 1024;
+
+/// Options of PostgreSQL's tables that are about its files and its upkeep: they mean nothing here.
+const LAYOUT: [&str; 8] = [
+    "fillfactor",
+    "toast_tuple_target",
+    "parallel_workers",
+    "autovacuum_enabled",
+    "autovacuum_vacuum_threshold",
+    "autovacuum_vacuum_scale_factor",
+    "autovacuum_analyze_threshold",
+    "autovacuum_analyze_scale_factor",
+];
 
 /// How a table keeps its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,11 +71,14 @@ impl TableStorage {
     pub(crate) fn set(&mut self, options: &[SqlOption]) -> Result<(), Error> {
         let mut storage = None;
         for option in options {
-            if let Some(is_logged) = persistence::is_logged(option) {
-                self.is_logged = is_logged;
+            if persistence::is_unlogged(option) {
+                self.is_logged = false;
                 continue;
             }
             let SqlOption::KeyValue { key, value } = option else { return Err(unknown(option)) };
+            if LAYOUT.iter().any(|known| key.value.eq_ignore_ascii_case(known)) {
+                continue;
+            }
             if !key.value.eq_ignore_ascii_case("storage") {
                 return Err(unknown(option));
             }
@@ -97,34 +112,21 @@ fn unknown(option: &SqlOption) -> Error {
     Error::invalid(format!("unrecognized parameter \"{name}\"; tables have one, storage, which is packed or plain"))
 }
 
-/// Packs what has become plain of a table, or of all whose storage is packed, beside those who work on them.
-pub(crate) async fn vacuum(context: &Context<'_>, vacuum: VacuumStatement) -> Result<Outcome, Error> {
-    let VacuumStatement { table_name, .. } = &vacuum;
-    let understood = VacuumStatement {
-        full: false,
-        sort_only: false,
-        delete_only: false,
-        reindex: false,
-        recluster: false,
-        table_name: table_name.clone(),
-        threshold: None,
-        boost: false,
-    };
-    if vacuum != understood {
-        return Err(Error::unsupported("VACUUM takes nothing but the name of a table; leave the rest out"));
-    }
-    let entries = match table_name {
-        None => context.database.catalog.entries(),
-        Some(name) => {
+/// Packs what has become plain of tables, or of all whose storage is packed, beside those who work on them.
+pub(crate) async fn vacuum(context: &Context<'_>, named: &[&ObjectName]) -> Result<Outcome, Error> {
+    let mut entries = context.database.catalog.entries();
+    if !named.is_empty() {
+        entries.clear();
+        for name in named {
             let name = names::relation(name)?;
-            vec![context.entry(&name).ok_or_else(|| Error::not_found(format!("table {name} does not exist")))?]
+            entries.push(context.entry(&name).ok_or_else(|| Error::not_found(format!("table {name} does not exist")))?);
         }
-    };
+    }
     let mut tables: Vec<Arc<Table>> = Vec::new();
     for entry in entries {
         match entry {
             Entry::Table(table) => tables.push(table),
-            Entry::View(_) if table_name.is_none() => {}
+            Entry::View(_) if named.is_empty() => {}
             Entry::View(view) => return Err(Error::invalid(format!("{} is a view, not a table", view.name))),
         }
     }

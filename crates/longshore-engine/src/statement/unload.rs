@@ -18,7 +18,7 @@ use crate::datafusion::nested_texts;
 use crate::sql::copy::{CopyTarget, CopyTo, CopyWhat};
 use crate::sql::options::{Format, Options, Use};
 use crate::sql::{build, repeated};
-use crate::statement::copy::{check_named, positions};
+use crate::statement::copy::{check_named, copied_positions};
 use crate::statement::{Context, Streams, refuse};
 use crate::{Error, Outcome, Report, RowStream, blocking};
 
@@ -89,7 +89,7 @@ async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: 
         }
         CopyWhat::Table { name, columns } => match context.entry(&name) {
             Some(Entry::Table(table)) => {
-                let projection = positions(&name, table.relation.schema(), &columns)?;
+                let projection = copied_positions(&table, &columns)?;
                 context.transaction.log_scan(&table.relation, &[], &projection);
                 let batches = TableBatches::new(context.transaction.snapshot(&table.relation), projection);
                 return unload_table(context, batches, target, options).await;

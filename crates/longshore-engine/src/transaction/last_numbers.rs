@@ -1,14 +1,21 @@
-//! The numbers that sequences gave a session last: what `currval` and `lastval` answer.
+//! What the transactions of a session know of it: the numbers that sequences gave it last, which `currval` and `lastval`
+//! answer, and the schemas that it looks through.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::catalog::Sequence;
+use super::temporary::TemporaryTables;
+use crate::catalog::{SearchPath, Sequence};
 use crate::{Error, ErrorKind};
 
-/// The last number of each sequence that a session took one of.
+/// The last number of each sequence that a session took one of, and its search path.
 #[derive(Default)]
-pub(crate) struct LastNumbers(Mutex<Numbers>);
+pub(crate) struct LastNumbers {
+    numbers: Mutex<Numbers>,
+    path: Mutex<Arc<SearchPath>>,
+    /// Its temporary tables that do not outlive a transaction as they are.
+    pub(crate) temporary: TemporaryTables,
+}
 
 #[derive(Default)]
 struct Numbers {
@@ -19,7 +26,17 @@ struct Numbers {
 
 impl LastNumbers {
     fn numbers(&self) -> MutexGuard<'_, Numbers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The schemas that the session looks through.
+    pub(crate) fn path(&self) -> Arc<SearchPath> {
+        Arc::clone(&self.path.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets the session look through other schemas.
+    pub(crate) fn set_path(&self, path: SearchPath) {
+        *self.path.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(path);
     }
 
     /// Notes that the session took `number`.

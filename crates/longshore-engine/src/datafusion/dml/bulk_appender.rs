@@ -43,8 +43,9 @@ impl<'a> BulkAppender<'a> {
 
     /// Takes in the rows of `batch`.
     pub(in crate::datafusion) fn add(&mut self, batch: &RecordBatch) -> Result<(), Error> {
-        let batch = convert(batch, &self.types)?;
+        let mut batch = convert(batch, &self.types)?;
         if let Some(checks) = self.checks {
+            batch = checks.complete(batch)?;
             checks.check(&batch)?;
         }
         self.waiting_rows += batch.num_rows();

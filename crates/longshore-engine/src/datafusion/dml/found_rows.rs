@@ -16,6 +16,7 @@ use super::bulk_appender::convert;
 use crate::datafusion::datums::datum;
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::hidden_names::{END_COLUMN, ROW_COLUMN};
+use crate::datafusion::planning::generated::Generated;
 use crate::datafusion::planning::rules::Checks;
 use crate::{Error, RowStream};
 
@@ -110,6 +111,41 @@ impl FoundRows {
             return Err(violation.error(&new, 0));
         }
         Ok(())
+    }
+
+    /// The same rows with the values of generated columns, behind those of the other columns that are set.
+    pub(crate) fn completed(&self, generated: &Generated) -> Result<Self, Error> {
+        let set = self.types.len();
+        let mut completed = Self {
+            batches: Vec::with_capacity(self.batches.len()),
+            types: self.types.clone(),
+            columns: self.columns.clone(),
+            others: self.others.clone(),
+            rows: self.rows,
+        };
+        let new: Vec<usize> =
+            generated.columns().into_iter().filter(|column| !self.columns[..set].contains(column)).collect();
+        completed.columns.splice(set..set, new.iter().copied());
+        for batch in &self.batches {
+            let value = |column| self.place(column).map(|place| Arc::clone(batch.column(place)));
+            let values = generated.values(batch.num_rows(), value)?;
+            let mut arrays = batch.columns().to_vec();
+            for (column, array) in &values {
+                if let Some(place) = self.columns[..set].iter().position(|found| found == column) {
+                    arrays[place + 1] = Arc::clone(array);
+                }
+            }
+            let of_new = values.iter().filter(|(column, _)| new.contains(column)).map(|(_, array)| Arc::clone(array));
+            arrays.splice(set + 1..set + 1, of_new);
+            let fields = arrays.iter().enumerate().map(|(at, array)| {
+                Field::new(format!("{at}"), array.data_type().clone(), true)
+            });
+            let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
+            let made = RecordBatch::try_new(schema, arrays).map_err(|error| from_datafusion(error.into()))?;
+            completed.batches.push(made);
+        }
+        completed.types.extend(new.iter().map(|column| generated.column_type(*column)));
+        Ok(completed)
     }
 
     /// Where the values of a column of the table stand.

@@ -7,10 +7,7 @@ use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, Sca
 
 use super::json;
 use crate::datafusion::functions::numeric::is_numeric;
-use crate::sql::names::{CATALOG, SCHEMA};
-
-/// The only user there is.
-const USER: &str = "longshore";
+use crate::sql::names::{CATALOG, SCHEMA, USER};
 
 /// Functions without arguments, and what they give.
 const TOLD: [(&str, &str); 8] = [

@@ -26,6 +26,7 @@ use futures::FutureExt;
 use sqlparser::ast::{self, ExprWithAlias};
 
 use super::function_registry::Functions;
+use super::names::name_of;
 use super::planner::Planner;
 use super::sequences;
 use super::type_names::TypeNames;
@@ -78,13 +79,10 @@ impl Planner {
     }
 
     fn table(&self, reference: TableReference) -> Result<Option<Arc<dyn TableProvider>>> {
+        if reference.schema() != Some(INFORMATION_SCHEMA) {
+            return Ok(self.names.lookup(&name_of(&reference)));
+        }
         let resolved = reference.resolve(CATALOG, SCHEMA);
-        if *resolved.catalog == *CATALOG && *resolved.schema == *SCHEMA {
-            return Ok(self.names.lookup(&resolved.table));
-        }
-        if *resolved.schema != *INFORMATION_SCHEMA {
-            return Ok(None);
-        }
         let provider = InformationSchemaProvider::new(Arc::clone(self.state.catalog_list()));
         let provider = provider.with_table_functions(self.functions.table.clone());
         // It makes its tables at once.

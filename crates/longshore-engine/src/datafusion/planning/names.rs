@@ -6,13 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::{DataFusionError, Result, TableReference};
 
 use crate::catalog::{Catalog, LOADS};
 use crate::datafusion::scan::loads::LoadsTable;
 use crate::datafusion::scan::table::RelationTable;
-use crate::sql::names::{CATALOG, SCHEMA};
+use crate::sql::names::{self, CATALOG, SCHEMA};
 use crate::transaction::StatementTransaction;
+
+/// The name by which the catalog knows what a reference is about.
+pub(in crate::datafusion) fn name_of(reference: &TableReference) -> String {
+    names::in_schema(reference.schema().unwrap_or(SCHEMA), reference.table())
+}
 
 /// The tables and views of one statement, with the rows that its transaction sees.
 pub(in crate::datafusion) struct Names {

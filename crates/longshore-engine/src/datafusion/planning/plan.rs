@@ -21,6 +21,7 @@ use super::bpchar::with_bpchar_semantics;
 use super::insert_of_query::cast_to_column;
 use super::lateral_functions::without_joins;
 use super::multisets::with_multisets;
+use super::names::name_of;
 use super::null_logic::with_null_logic;
 use super::order::with_order;
 use super::outer_types;
@@ -165,7 +166,7 @@ impl Planner {
             let plan =
                 complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(from_datafusion)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.
-            let plan = without_joins(plan).and_then(with_shared_rows).and_then(common_types::united).map_err(from_datafusion)?;
+            let plan = with_shared_rows(plan).and_then(without_joins).and_then(common_types::united).map_err(from_datafusion)?;
             if queries > 1 { outer_types::resolved(plan, &self.state).map_err(from_datafusion) } else { Ok(plan) }
         })
     }
@@ -174,9 +175,10 @@ impl Planner {
     fn names_to_expand(&self, references: &[TableReference]) -> Vec<String> {
         let describes_all = references.iter().any(|r| r.schema() == Some("information_schema"));
         if describes_all {
-            return self.catalog.names();
+            let path = self.transaction.numbers().path();
+            return self.catalog.names().into_iter().filter(|name| path.may_see(name)).collect();
         }
-        references.iter().map(|reference| reference.table().to_owned()).collect()
+        references.iter().map(name_of).collect()
     }
 
     async fn define_view(&self, view: &View, open: &mut Vec<String>) -> Result<(), Error> {

@@ -40,7 +40,7 @@ use sqlparser::ast::{self, Ident, Statement};
 pub(in crate::datafusion) use placeholders::{Written, untyped, without_casts};
 
 use super::bpchar;
-use super::names::Names;
+use super::names::{Names, name_of};
 use super::plan::{optimized_insert, reads_only, rows_of_insert};
 use super::planner::{Optimized, Planner};
 use super::sequences;
@@ -274,7 +274,7 @@ fn without_rows(plan: LogicalPlan) -> Result<Option<LogicalPlan>> {
 
 /// The table of a scan as it is now, if it is still the same.
 fn now(names: &Names, scan: &TableScan) -> Result<Option<Arc<dyn TableProvider>>> {
-    let Some(provider) = names.lookup(scan.table_name.table()) else { return Ok(None) };
+    let Some(provider) = names.lookup(&name_of(&scan.table_name)) else { return Ok(None) };
     let stub = source_as_provider(&scan.source)?;
     let Some(stub) = stub.downcast_ref::<TableStub>() else { return Ok(None) };
     let is_same = match (&stub.relation, provider.downcast_ref::<RelationTable>()) {

@@ -24,22 +24,24 @@ use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast::{self, Visit, Visitor};
 
 use super::bpchar::{compare_bpchar, trimmed};
+use super::generated::Generated;
 use super::insert_of_query::cast_to_column;
 use super::planner::Planner;
-use crate::catalog::{Check, Origin, Rules};
+use crate::catalog::{Check, Origin, Rules, columns_read};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::functions::numeric::convert::convert;
 use crate::datafusion::functions::numeric::is_numeric;
 use crate::datafusion::optimizer::in_lists;
-use crate::sql::numbers;
+use crate::sql::{names, numbers};
 use crate::{Error, ErrorDetails, ErrorKind};
 
 /// Characters of a value that a message shows, as in PostgreSQL.
 const VALUE_CHARS_MAX: usize = 64;
 
-/// CHECK constraints of a table.
+/// CHECK constraints of a table, and its generated columns where rows are made complete.
 pub(crate) struct Checks {
     table: String,
+    generated: Option<Generated>,
     compiled: Vec<Compiled>,
     columns: Vec<usize>,
     /// Which of `columns` are CHAR: their values lose trailing blanks before a check sees them.
@@ -94,7 +96,40 @@ impl Checks {
             Ok(Compiled { name: check.name.clone(), condition: check.condition.to_string(), expr })
         };
         let compiled = checks.map(compile).collect::<Result<Vec<_>, Error>>()?;
-        Ok((!compiled.is_empty()).then(|| Self { table: table.to_owned(), compiled, columns, chars }))
+        let table = names::shown_name(table);
+        Ok((!compiled.is_empty()).then_some(Self { table, generated: None, compiled, columns, chars }))
+    }
+
+    /// All checks and generated columns of a table, compiled; `None` if there is none.
+    pub(in crate::datafusion) fn of_rows(
+        planner: &Planner,
+        table: &str,
+        schema: &Schema,
+        rules: &Rules,
+    ) -> Result<Option<Self>, Error> {
+        let checks = Self::new(planner, table, schema, rules.checks.iter())?;
+        let Some(generated) = Generated::new(planner, table, schema, rules, None)? else { return Ok(checks) };
+        let nothing = || Self {
+            table: names::shown_name(table),
+            generated: None,
+            compiled: Vec::new(),
+            columns: Vec::new(),
+            chars: Vec::new(),
+        };
+        Ok(Some(Self { generated: Some(generated), ..checks.unwrap_or_else(nothing) }))
+    }
+
+    /// `rows`, which have all columns of the table, with the values of the generated ones.
+    pub(crate) fn complete(&self, rows: RecordBatch) -> Result<RecordBatch, Error> {
+        match &self.generated {
+            Some(generated) => generated.complete(&rows),
+            None => Ok(rows),
+        }
+    }
+
+    /// The generated columns.
+    pub(crate) fn generated(&self) -> Option<&Generated> {
+        self.generated.as_ref()
     }
 
     /// The columns of the table that they read, ascending.
@@ -181,16 +216,16 @@ impl Compiled {
 }
 
 /// The columns of a table that an expression may name, alone or behind the name of the table.
-fn over_columns(table: &str, schema: &Schema, columns: &[usize]) -> Result<DFSchema, Error> {
+pub(super) fn over_columns(table: &str, schema: &Schema, columns: &[usize]) -> Result<DFSchema, Error> {
     let arrow = schema.arrow();
     // Whether a value is NULL that must not be, is for others to find out.
     let fields = columns.iter().map(|column| arrow.field(*column).clone().with_nullable(true));
     let schema = ArrowSchema::new(fields.collect::<Vec<Field>>());
-    DFSchema::try_from_qualified_schema(TableReference::bare(table), &schema).map_err(from_datafusion)
+    DFSchema::try_from_qualified_schema(TableReference::bare(names::own(table)), &schema).map_err(from_datafusion)
 }
 
 /// An expression of SQL over the columns of `schema`, as simple as it can be made.
-fn logical(planner: &Planner, expr: &ast::Expr, schema: &DFSchema) -> Result<Expr, Error> {
+pub(super) fn logical(planner: &Planner, expr: &ast::Expr, schema: &DFSchema) -> Result<Expr, Error> {
     let mut named = ast::ExprWithAlias { expr: expr.clone(), alias: None };
     numbers::mark_expression(&mut named.expr);
     let expr = planner.plan_expression(named, schema).map_err(from_datafusion)?;
@@ -293,6 +328,21 @@ pub(in crate::datafusion) fn check(
     for check in &rules.checks {
         refuse_parts(&check.condition, Place::Check)?;
     }
+    for (column, expr) in rules.generated() {
+        refuse_parts(expr, Place::Generated)?;
+        let reads = columns_read(expr, schema.columns());
+        if let Some(other) = reads.iter().find(|read| rules.is_generated(**read)) {
+            return Err(Error::new(
+                ErrorKind::InvalidTable,
+                format!(
+                    "cannot use generated column \"{}\" in column generation expression of {}",
+                    schema.columns()[*other].name,
+                    schema.columns()[column].name
+                ),
+            ));
+        }
+    }
+    Generated::new(planner, table, schema, rules, None)?;
     Checks::new(planner, table, schema, rules.checks.iter()).map(|_| ())
 }
 
@@ -301,6 +351,7 @@ pub(in crate::datafusion) fn check(
 enum Place {
     Default,
     Check,
+    Generated,
 }
 
 /// Refuses parts that an expression must not have: queries, parameters, aggregates; in a DEFAULT, columns.
@@ -310,7 +361,11 @@ fn refuse_parts(expr: &ast::Expr, place: Place) -> Result<(), Error> {
         type Break = Error;
 
         fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<Error> {
-            let place = if self.0 == Place::Default { "DEFAULT expression" } else { "check constraint" };
+            let place = match self.0 {
+                Place::Default => "DEFAULT expression",
+                Place::Check => "check constraint",
+                Place::Generated => "column generation expression",
+            };
             ControlFlow::Break(Error::unsupported(format!("cannot use subquery in {place}")))
         }
 

@@ -178,7 +178,10 @@ impl Function {
             return Err(Error::no_column(format!("column {column} of table {name} does not exist")));
         }
         let of_column = self.catalog.sequences_of(&name, Some(column));
-        Ok(of_column.first().map(|sequence| format!("public.{}", names::quoted(&sequence.name))))
+        Ok(of_column.first().map(|sequence| {
+            let (schema, own) = names::parts(&sequence.name);
+            format!("{}.{}", names::quoted(schema), names::quoted(own))
+        }))
     }
 
     fn answer(&self, args: &ScalarFunctionArgs) -> std::result::Result<ColumnarValue, Error> {

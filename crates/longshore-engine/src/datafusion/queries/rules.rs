@@ -6,6 +6,7 @@ use longshore_storage::{Column, Schema};
 use super::Queries;
 use crate::Error;
 use crate::catalog::{Check, Origin, Rules, Table};
+use crate::datafusion::planning::generated::Generated;
 use crate::datafusion::planning::rules;
 use crate::datafusion::planning::rules::{Checks, Value};
 use crate::datafusion::request::ExecutionContext;
@@ -23,6 +24,33 @@ impl Queries {
         }
         let planner = self.planner(context);
         Checks::new(&planner, &table.name, table.relation.schema(), checks)
+    }
+
+    /// All checks and generated columns of `table`, compiled; `None` if there is none.
+    pub(crate) fn checks_of_rows(
+        &self,
+        table: &Table,
+        rules: &Rules,
+        context: &ExecutionContext<'_>,
+    ) -> Result<Option<Checks>, Error> {
+        if rules.checks.is_empty() && rules.generated().next().is_none() {
+            return Ok(None);
+        }
+        Checks::of_rows(&self.planner(context), &table.name, table.relation.schema(), rules)
+    }
+
+    /// The generated columns of `table` that are computed from `changed` columns; `None` if there is none.
+    pub(crate) fn generated(
+        &self,
+        table: &Table,
+        rules: &Rules,
+        changed: &[usize],
+        context: &ExecutionContext<'_>,
+    ) -> Result<Option<Generated>, Error> {
+        if rules.generated().next().is_none() {
+            return Ok(None);
+        }
+        Generated::new(&self.planner(context), &table.name, table.relation.schema(), rules, Some(changed))
     }
 
     /// Refuses rules that a table of this name and schema cannot follow.

@@ -19,6 +19,7 @@ use super::pushdown::Projection;
 use super::reads::Reads;
 use crate::catalog::Table;
 use crate::datafusion::hidden_names::ROW_COLUMN;
+use crate::sql::names;
 use crate::transaction::StatementTransaction;
 
 /// One table in one statement: however often the statement names it, it sees the same rows.
@@ -37,7 +38,7 @@ impl RelationTable {
     /// The rows of `table` that `transaction` sees.
     pub(in crate::datafusion) fn new(table: &Table, transaction: &Arc<StatementTransaction>) -> Self {
         Self {
-            name: table.name.as_str().into(),
+            name: names::shown_name(&table.name).into(),
             relation: Arc::clone(&table.relation),
             snapshot: transaction.snapshot(&table.relation),
             schema: table.relation.schema().arrow(),

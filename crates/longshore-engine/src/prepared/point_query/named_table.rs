@@ -43,7 +43,7 @@ impl NamedTable {
         let alias = match alias {
             Some(alias) if alias.columns.is_empty() => names::identifier(&alias.name).ok()?,
             Some(_) => return None,
-            None => name.clone(),
+            None => names::own(&name).to_owned(),
         };
         let table = catalog.table(&name)?;
         Some(Self { rules: table.rules(), table, alias })

@@ -39,8 +39,8 @@ fn insert(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
     let SetExpr::Values(values) = source.body.as_ref() else { return None };
     let [row] = values.rows.as_slice() else { return None };
     let columns = table.relation.schema().columns().len();
-    let named = NamedTable { alias: table.name.clone(), rules: table.rules(), table };
-    if !named.rules.checks.is_empty() || insert.settings.is_some() {
+    let named = NamedTable { alias: names::own(&table.name).to_owned(), rules: table.rules(), table };
+    if !named.rules.checks.is_empty() || named.rules.generated().next().is_some() || insert.settings.is_some() {
         return None;
     }
     let targets: Option<Vec<usize>> = match insert.columns.as_slice() {
@@ -62,7 +62,7 @@ fn insert(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
         (Some(given), _) => Some(given),
         (None, Origin::Null) => Some(Operand::Null),
         (None, Origin::Default(expr)) => Operand::of(expr),
-        (None, Origin::Identity { .. }) => None,
+        (None, Origin::Identity { .. } | Origin::Generated(_)) => None,
     };
     let values = given.into_iter().enumerate().map(operand).collect::<Option<Vec<_>>>()?;
     Some(named.plan(Kind::Insert { values }))
@@ -76,6 +76,9 @@ fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
         && update.limit.is_none()
         && update.order_by.is_empty();
     let named = NamedTable::new(&update.table, catalog).filter(|_| is_plain)?;
+    if named.rules.generated().next().is_some() {
+        return None;
+    }
     let mut set: Vec<(usize, NewValue)> = Vec::with_capacity(update.assignments.len());
     for assignment in &update.assignments {
         let AssignmentTarget::ColumnName(name) = &assignment.target else { return None };

@@ -7,11 +7,11 @@ use sqlparser::ast::{
 };
 
 use super::draft::{Draft, DraftColumn, DraftKey, Values};
-use crate::Error;
-use crate::catalog::{Origin, Role};
+use crate::catalog::{Origin, Role, columns_read, next_of};
 use crate::sql::{build, names, types};
 use crate::statement::Context;
 use crate::statement::create::{self, Definition};
+use crate::{Error, ErrorKind};
 
 impl Draft {
     pub(super) fn add_column(
@@ -33,18 +33,19 @@ impl Draft {
         let at = self.columns.len();
         let Definition { schema, mut rules, sequences, .. } =
             self.defined(context, std::slice::from_ref(definition), &[])?;
-        if !sequences.is_empty() {
-            return Err(Error::unsupported(format!(
-                "ADD COLUMN {name} with a sequence of its own is not supported; CREATE SEQUENCE, and add the column with \
-                 DEFAULT nextval(...)"
-            )));
-        }
+        self.sequences.extend(sequences);
         let (column, rule) = (schema.columns()[at].clone(), rules.columns.swap_remove(at));
         let values = match &rule.origin {
             Origin::Default(value) => {
                 Values::Converted(Box::new(build::cast(value.as_ref().clone(), column.column_type)))
             }
-            Origin::Null | Origin::Identity { .. } => Values::New,
+            Origin::Identity { sequence, .. } => {
+                Values::Converted(Box::new(build::cast(next_of(sequence), column.column_type)))
+            }
+            Origin::Generated(value) => {
+                Values::Converted(Box::new(build::cast(value.as_ref().clone(), column.column_type)))
+            }
+            Origin::Null => Values::New,
         };
         self.columns.push(DraftColumn { column, rule, values, is_dropped: false });
         let given = definition.options.iter().filter_map(|option| match &option.option {
@@ -72,6 +73,21 @@ impl Draft {
             )));
         }
         self.cascades |= behavior == Some(DropBehavior::Cascade);
+        for generated in self.generated_from(at) {
+            let of = &self.columns[generated].column.name;
+            if behavior != Some(DropBehavior::Cascade) {
+                return Err(Error::new(
+                    ErrorKind::Dependent,
+                    format!(
+                        "cannot drop column {} of table {} because other objects depend on it: column {of} is generated from \
+                         it; use DROP ... CASCADE to drop both",
+                        self.columns[at].column.name, self.name
+                    ),
+                ));
+            }
+            let of = build::quoted(of);
+            self.drop_column(&of, true, behavior)?;
+        }
         // As in PostgreSQL, what is about the column and others goes with it.
         let (keys, lost): (Vec<_>, Vec<DraftKey>) =
             std::mem::take(&mut self.keys).into_iter().partition(|key| !key.key.columns.contains(&at));
@@ -109,12 +125,20 @@ impl Draft {
                 self.set_type(context, at, &data_type, using)?;
             }
             AlterColumnOperation::AddGenerated { .. } => {
-                return Err(Error::unsupported(format!(
-                    "ALTER COLUMN {name} ADD GENERATED is not supported; set a DEFAULT nextval(...) of a sequence"
-                )));
+                return Err(Error::internal(format!("column {name}: ADD GENERATED is read otherwise")));
             }
         }
         Ok(())
+    }
+
+    /// The generated columns that are computed from a column.
+    fn generated_from(&self, at: usize) -> Vec<usize> {
+        let described = self.described();
+        let is_from = |(_, column): &(usize, &DraftColumn)| match &column.rule.origin {
+            Origin::Generated(expr) => !column.is_dropped && columns_read(expr, &described).contains(&at),
+            _ => false,
+        };
+        self.columns.iter().enumerate().filter(is_from).map(|(generated, _)| generated).collect()
     }
 
     fn check_may_be_null(&self, at: usize) -> Result<(), Error> {
@@ -135,6 +159,14 @@ impl Draft {
                 "column {} of table {} is GENERATED AS IDENTITY and has no other default",
                 self.columns[at].column.name, self.name
             ))),
+            Origin::Generated(_) => Err(Error::new(
+                ErrorKind::Syntax,
+                format!(
+                    "column \"{}\" of relation \"{}\" is a generated column; ALTER COLUMN ... DROP EXPRESSION makes it one \
+                     like others",
+                    self.columns[at].column.name, self.name
+                ),
+            )),
             Origin::Null | Origin::Default(_) => Ok(()),
         }
     }
@@ -165,6 +197,13 @@ impl Draft {
             return Err(Error::unsupported(format!(
                 "column {name} of table {} is GENERATED AS IDENTITY, whose type does not change",
                 self.name
+            )));
+        }
+        if let Some(generated) = self.generated_from(at).first() {
+            return Err(Error::unsupported(format!(
+                "cannot alter type of a column used by a generated column: column \"{name}\" is used by generated column \
+                 \"{}\"",
+                self.columns[*generated].column.name
             )));
         }
         if using.is_none() && !is_assignable(from, to) {
@@ -213,9 +252,10 @@ impl Draft {
         columns.extend(further.iter().cloned());
         let catalog = &context.database.catalog;
         let options = CreateTableOptions::None;
-        let is_taken = |name: &str| catalog.is_taken(name);
+        let is_new = |name: &str| self.sequences.iter().any(|sequence| sequence.name == name);
+        let is_taken = |name: &str| catalog.is_taken(name) || is_new(name);
         let defined = create::definition(&self.name, &columns, constraints, &options, &is_taken)?;
-        defined.check(context, &self.name, |name| catalog.sequence(name).is_some())?;
+        defined.check(context, &self.name, |name| catalog.sequence(name).is_some() || is_new(name))?;
         Ok(defined)
     }
 }

@@ -6,7 +6,6 @@ use super::draft::{Draft, DraftCheck, DraftKey, DraftReference};
 use crate::catalog::{Role, Rules};
 use crate::sql::names;
 use crate::statement::Context;
-use crate::statement::index::owner;
 use crate::{Error, ErrorKind};
 
 impl Draft {
@@ -99,8 +98,7 @@ impl Draft {
     }
 
     fn free_name(&self, context: &Context<'_>, name: String, given: &[String]) -> Result<String, Error> {
-        let is_index =
-            |name: &str| owner(&context.database.catalog, name).is_some_and(|of| of.name != self.before.name);
+        let is_index = |name: &str| self.other_owner(context, name);
         if !given.contains(&name) {
             return Ok(names::unused(&name, |name| self.has_constraint(name) || is_index(name)));
         }

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use longshore_storage::{Column, ForeignKey, Schema};
-use sqlparser::ast::{Expr, Ident, SqlOption};
+use sqlparser::ast::{Expr, Ident};
 
 use crate::Error;
-use crate::catalog::{Check, ColumnRule, Entry, Key, Reference, Rules, Table};
-use crate::sql::{names, persistence};
+use crate::catalog::{Check, ColumnRule, Entry, Key, Reference, Rules, Sequence, Table};
+use crate::sql::names;
 use crate::statement::Context;
 use crate::statement::foreign::dependents;
 use crate::statement::storage::TableStorage;
@@ -33,6 +33,12 @@ pub(super) struct Draft {
     pub(super) storage: TableStorage,
     /// Whether SET LOGGED or SET UNLOGGED was said.
     says_logged: bool,
+    /// The sequences of columns that become identity columns, or come as such.
+    pub(super) sequences: Vec<Arc<Sequence>>,
+    /// The names of those that go.
+    pub(super) lost_sequences: Vec<String>,
+    /// Constraints that are renamed, with their new names.
+    pub(super) renamed: Vec<(String, String)>,
 }
 
 pub(super) struct DraftColumn {
@@ -130,17 +136,20 @@ impl Draft {
             cascades: false,
             storage: TableStorage::of(&before.relation),
             says_logged: false,
+            sequences: Vec::new(),
+            lost_sequences: Vec::new(),
+            renamed: Vec::new(),
             before,
         }
     }
 
-    /// Does what SET says of how rows are kept.
-    pub(super) fn set_options(&mut self, options: &[SqlOption]) -> Result<(), Error> {
-        let says_logged = options.iter().any(|option| persistence::is_logged(option).is_some());
-        if says_logged && std::mem::replace(&mut self.says_logged, true) {
+    /// SET LOGGED or SET UNLOGGED.
+    pub(super) fn set_logged(&mut self, is_logged: bool) -> Result<(), Error> {
+        if std::mem::replace(&mut self.says_logged, true) {
             return Err(Error::syntax("cannot change persistence setting twice; say SET LOGGED or SET UNLOGGED once"));
         }
-        self.storage.set(options)
+        self.storage.is_logged = is_logged;
+        Ok(())
     }
 
     /// The number of the column of a name.

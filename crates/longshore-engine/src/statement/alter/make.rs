@@ -13,7 +13,7 @@ use super::draft::{Draft, Values};
 use super::{references, views};
 use crate::catalog::{Change, Check, Entry, Table};
 use crate::datafusion::{ExecutionContext, FoundRows, NamedInputs, ROW_COLUMN};
-use crate::sql::build;
+use crate::sql::{build, names};
 use crate::statement::Context;
 use crate::statement::change::rows_of_target;
 use crate::statement::drop::drop_dependents;
@@ -43,7 +43,12 @@ pub(super) async fn replace(context: &Context<'_>, mut draft: Draft) -> Result<(
     for check in draft.checks.iter().filter(|check| check.is_new && check.check.is_valid) {
         validate(context, &seen, &check.check, &as_altered).await?;
     }
-    let views = views::dependents(context, &draft, &look, &as_altered).await?;
+    // Views follow the table to another name.
+    let views = if draft.name == before.name {
+        views::dependents(context, &draft, &look, &as_altered).await?
+    } else {
+        Vec::new()
+    };
     drop((look, as_altered));
     let bound = references::bind(context, &draft, &seen).await?;
     swap(context, &draft, &seen, &views, |transaction| alteration.commit_in(&relation, before.clone(), transaction))?;
@@ -106,7 +111,7 @@ async fn compute(
     relation: &Arc<Relation>,
     look: &Arc<StatementTransaction>,
 ) -> Result<Alteration, Error> {
-    let mut select = rows_of_target(&build::quoted(&draft.before.name));
+    let mut select = rows_of_target(&build::quoted(names::own(&draft.before.name)));
     let mut columns = Vec::new();
     for (position, at) in draft.left().into_iter().enumerate() {
         let column = &draft.columns[at];
@@ -162,7 +167,7 @@ pub(in crate::statement) async fn validate(
     check: &Check,
     transaction: &Arc<StatementTransaction>,
 ) -> Result<(), Error> {
-    let name = build::quoted(&table.name);
+    let name = build::quoted(names::own(&table.name));
     let mut select = rows_of_target(&name);
     let condition = Box::new(Expr::Nested(Box::new(check.condition.clone())));
     select.selection = Some(Expr::UnaryOp { op: UnaryOperator::Not, expr: condition });
@@ -217,14 +222,20 @@ fn swap(
         drop_dependents(entries, &mut dropped, true)?;
         dropped.extend(entries.remove(&before.name));
         let gone = draft.columns.iter().filter(|column| column.is_dropped);
-        let gone: Vec<_> = gone.flat_map(|of| catalog.sequences_of(&before.name, Some(&of.column.name))).collect();
+        let mut gone: Vec<_> = gone.flat_map(|of| catalog.sequences_of(&before.name, Some(&of.column.name))).collect();
+        gone.extend(draft.lost_sequences.iter().filter_map(|name| catalog.sequence(name)));
         change.sequences.retain(|_, sequence| !gone.iter().any(|gone| Arc::ptr_eq(gone, sequence)));
         entries.insert(table.name.clone(), Entry::Table(Arc::clone(table)));
+        if table.name != before.name {
+            views::follow_rename(entries, &before.name, &table.name)?;
+            change.move_comments(&before.name, &table.name);
+        }
         draft.tell_referring(change);
+        draft.tell_comments(change);
         Ok(dropped)
     };
     let _dropped = catalog.change_relation(&context.database.transactions, change, commit)?;
-    Ok(())
+    draft.tell_sequences(catalog)
 }
 
 /// Why a table cannot be altered now.

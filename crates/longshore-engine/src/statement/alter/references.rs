@@ -14,9 +14,10 @@ use longshore_storage::ForeignKey;
 use sqlparser::ast::DropBehavior;
 
 use super::draft::{Draft, DraftKey, DraftReference, Referring};
-use crate::catalog::{Change, Entry, Key, Reference, Table};
-use crate::statement::Context;
-use crate::statement::foreign;
+use crate::catalog::{Catalog, Change, Commented, Entry, Key, Owner, Reference, Table};
+use crate::sql::names;
+use crate::sql::sequence::SequenceOptions;
+use crate::statement::{Context, foreign, objects};
 use crate::{Error, ErrorKind, blocking};
 
 impl Draft {
@@ -151,6 +152,53 @@ impl Draft {
                 !(*is_dropped && known.name == reference.name)
             });
         }
+    }
+}
+
+impl Draft {
+    /// Lets comments on columns and constraints follow them to other names.
+    pub(super) fn tell_comments(&self, change: &mut Change) {
+        let before = self.before.relation.schema();
+        let columns = before.columns().iter().zip(&self.columns);
+        let columns: Vec<(&str, &str)> = columns
+            .filter(|(before, now)| before.name != now.column.name)
+            .map(|(before, now)| (before.name.as_str(), now.column.name.as_str()))
+            .collect();
+        if columns.is_empty() && self.renamed.is_empty() {
+            return;
+        }
+        let renamed = |name: String| {
+            let found = self.renamed.iter().find(|(from, _)| *from == name);
+            found.map_or(name, |(_, to)| to.clone())
+        };
+        change.map_comments(|on| match on {
+            Commented::Column(of, name) if of == self.name => {
+                let found = columns.iter().find(|(from, _)| *from == name);
+                Commented::Column(of, found.map_or(name, |(_, to)| (*to).to_owned()))
+            }
+            Commented::Constraint(of, name) if of == self.name => Commented::Constraint(of, renamed(name)),
+            Commented::Index(of, name) if of == self.name => Commented::Index(of, renamed(name)),
+            other => other,
+        });
+    }
+
+    /// Tells sequences that belong to columns of the table what it and they are called now, and moves them to its schema.
+    pub(super) fn tell_sequences(&self, catalog: &Catalog) -> Result<(), Error> {
+        let before = &self.before;
+        for sequence in catalog.sequences_of(&before.name, None) {
+            let Some(owner) = sequence.owner() else { continue };
+            let at = before.relation.schema().index_of(&owner.column);
+            let Some(column) = at.and_then(|at| self.columns.get(at)) else { continue };
+            let now = Owner { table: self.name.clone(), column: column.column.name.clone() };
+            if now != owner {
+                sequence.alter(&SequenceOptions::default(), Some(Some(now)))?;
+            }
+            let (schema, _) = names::parts(&self.name);
+            if schema != names::parts(&before.name).0 {
+                objects::rename_sequence(catalog, &sequence, &names::in_schema(schema, names::own(&sequence.name)))?;
+            }
+        }
+        Ok(())
     }
 }
 

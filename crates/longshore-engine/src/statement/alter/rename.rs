@@ -2,16 +2,17 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Ident, ObjectName, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
 
 use super::draft::Draft;
 use crate::Error;
+use crate::catalog::Origin;
 use crate::sql::names;
 use crate::statement::Context;
-use crate::statement::index::owner;
+use crate::statement::resolve::check_schema;
 
 impl Draft {
-    pub(super) fn rename_column(&mut self, context: &Context<'_>, from: &Ident, to: &Ident) -> Result<(), Error> {
+    pub(super) fn rename_column(&mut self, from: &Ident, to: &Ident) -> Result<(), Error> {
         let (at, from) = self.column(from)?;
         let to = names::identifier(to)?;
         if self.position(&to).is_some() {
@@ -20,9 +21,13 @@ impl Draft {
                 self.name
             )));
         }
-        self.refuse_own_sequences(context)?;
-        for check in &mut self.checks {
-            rename(&mut check.check.condition, |parts| {
+        let generated = self.columns.iter_mut().filter_map(|column| match &mut column.rule.origin {
+            Origin::Generated(expr) => Some(expr.as_mut()),
+            _ => None,
+        });
+        let checks = self.checks.iter_mut().map(|check| &mut check.check.condition);
+        for expr in checks.chain(generated) {
+            rename(expr, |parts| {
                 if let Some(last) =
                     parts.last_mut().filter(|last| names::identifier(last).is_ok_and(|name| name == from))
                 {
@@ -39,25 +44,31 @@ impl Draft {
         Ok(())
     }
 
-    pub(super) fn rename_table(&mut self, context: &Context<'_>, to: &ObjectName) -> Result<(), Error> {
-        let to = names::relation(to)?;
+    pub(super) fn rename_table(&mut self, context: &Context<'_>, to: String) -> Result<(), Error> {
         if context.database.catalog.is_taken(&to) {
             return Err(Error::exists(format!("the name {to} is taken; choose another one")));
         }
-        self.refuse_own_sequences(context)?;
         let before = self.name.clone();
         for check in &mut self.checks {
             rename(&mut check.check.condition, |parts| {
                 if let [table, _] = parts
-                    && names::identifier(table).is_ok_and(|name| name == before)
+                    && names::identifier(table).is_ok_and(|name| name == names::own(&before))
                 {
-                    *table = ident(&to);
+                    *table = ident(names::own(&to));
                 }
             });
         }
         self.each_reference_to_it(|reference| reference.table.clone_from(&to));
         self.name = to;
         Ok(())
+    }
+
+    /// Moves the table, and the sequences that it has for itself, to another schema.
+    pub(super) fn set_schema(&mut self, context: &Context<'_>, schema: &Ident) -> Result<(), Error> {
+        let schema = names::identifier(schema)?;
+        check_schema(&context.database.catalog, &schema)?;
+        let to = names::in_schema(&schema, names::own(&self.name));
+        if to == self.name { Ok(()) } else { self.rename_table(context, to) }
     }
 
     pub(super) fn rename_constraint(&mut self, context: &Context<'_>, from: &Ident, to: &Ident) -> Result<(), Error> {
@@ -72,31 +83,29 @@ impl Draft {
         let columns = self.columns.iter_mut().filter_map(|column| column.rule.not_null.as_mut());
         let references = self.references.iter_mut().map(|own| &mut own.reference.name);
         if let Some(name) = checks.chain(columns).chain(references).find(|name| **name == from) {
-            *name = to;
+            name.clone_from(&to);
+            self.renamed.push((from, to));
             return Ok(());
         }
         Err(Error::no_object(format!("constraint {from} of table {} does not exist", self.name)))
     }
 
-    /// Refuses to rename what sequences know by its name.
-    fn refuse_own_sequences(&self, context: &Context<'_>) -> Result<(), Error> {
-        match context.database.catalog.sequences_of(&self.name, None).first() {
-            Some(sequence) => Err(Error::unsupported(format!(
-                "sequence {} belongs to table {}, whose names cannot change therefore",
-                sequence.name, self.name
-            ))),
-            None => Ok(()),
-        }
+    /// Whether another table of its schema has an index of this name.
+    pub(super) fn other_owner(&self, context: &Context<'_>, index: &str) -> bool {
+        let (schema, _) = names::parts(&self.name);
+        let owner = context.database.catalog.owner_of_index(&names::in_schema(schema, index));
+        owner.is_some_and(|owner| owner.name != self.before.name)
     }
 
     /// Renames a key and its index.
     pub(super) fn rename_key(&mut self, context: &Context<'_>, from: &str, to: &str) -> Result<(), Error> {
-        if self.has_constraint(to) || owner(&context.database.catalog, to).is_some() {
+        if self.has_constraint(to) || self.other_owner(context, to) {
             return Err(taken(to, &self.name));
         }
         for key in self.keys.iter_mut().filter(|key| key.key.name == from) {
             to.clone_into(&mut key.key.name);
         }
+        self.renamed.push((from.to_owned(), to.to_owned()));
         Ok(())
     }
 }

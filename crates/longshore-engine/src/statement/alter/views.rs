@@ -2,14 +2,18 @@
 //!
 //! A view is a query as text, planned anew whenever it is read. So those that read the table are planned before and
 //! after: what can be planned no more, or has other columns because the table lost one or has one of another type,
-//! depends on what went. (In PostgreSQL, a view knows columns by their numbers: there it follows a rename, and does not
-//! see a column that was added.)
+//! depends on what went. (In PostgreSQL, a view knows columns by their numbers: there it follows the rename of a column, and
+//! does not see a column that was added.) Views follow a table to another name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
+
+use sqlparser::ast::{TableAlias, TableFactor, VisitMut, VisitorMut};
 
 use super::draft::{Draft, Values};
 use crate::catalog::{Entry, View};
+use crate::sql::{self, build, names};
 use crate::statement::{Context, view};
 use crate::transaction::StatementTransaction;
 use crate::{Error, ErrorKind};
@@ -62,6 +66,41 @@ pub(super) async fn dependents(
         ));
     }
     Ok(found)
+}
+
+/// Lets the views that read what was called `from` read it as `to`.
+pub(crate) fn follow_rename(entries: &mut BTreeMap<String, Entry>, from: &str, to: &str) -> Result<(), Error> {
+    struct Relations<'a>(&'a str, &'a str);
+    impl VisitorMut for Relations<'_> {
+        type Break = ();
+
+        fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+            if let TableFactor::Table { name, alias, args: None, .. } = factor
+                && names::relation(name).is_ok_and(|name| name == self.0)
+            {
+                *name = build::object(self.1);
+                // Columns are known by what the table was called.
+                if alias.is_none() && names::own(self.0) != names::own(self.1) {
+                    let name = build::quoted(names::own(self.0));
+                    *alias = Some(TableAlias { explicit: true, name, columns: Vec::new(), at: None });
+                }
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let reads = |view: &View| view.reads.iter().any(|read| read == from);
+    for entry in entries.values_mut() {
+        let Entry::View(view) = entry else { continue };
+        if !reads(view) {
+            continue;
+        }
+        let mut query = sql::parse_query(&view.sql)?;
+        let _ = query.visit(&mut Relations(from, to));
+        let reads = view.reads.iter().map(|read| if read == from { to.to_owned() } else { read.clone() });
+        let renamed = View { sql: query.to_string(), reads: reads.collect(), ..View::clone(view) };
+        *view = Arc::new(renamed);
+    }
+    Ok(())
 }
 
 /// The views that read `name`, directly or through others.

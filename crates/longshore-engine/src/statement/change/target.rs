@@ -115,8 +115,9 @@ impl Target {
             Some((column, _)) => Err(Error::new(
                 ErrorKind::Generated,
                 format!(
-                    "column \"{}\" can only be updated to DEFAULT: it is GENERATED ALWAYS AS IDENTITY",
-                    schema.columns()[*column].name
+                    "column \"{}\" can only be updated to DEFAULT: it is {}",
+                    schema.columns()[*column].name,
+                    if rules.is_generated(*column) { "a generated column" } else { "GENERATED ALWAYS AS IDENTITY" }
                 ),
             )),
         }

@@ -37,6 +37,9 @@ impl Target {
     /// How a load can follow the rules of the table; `None` if it cannot.
     pub(super) fn followed(&self, context: &Context<'_>, dry_run: bool) -> Result<Option<Followed>, Error> {
         let queries = &context.database.queries;
+        if self.rules.generated().next().is_some() {
+            return Ok(None);
+        }
         let (mut computed, mut rules) = (Vec::new(), LoadRules::default());
         for (place, column) in self.table.relation.schema().columns().iter().enumerate() {
             let origin = self.rules.origin(place);

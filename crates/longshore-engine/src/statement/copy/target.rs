@@ -6,12 +6,12 @@ use longshore_load::Conflicts;
 use longshore_storage::{Column, OnConflict, Schema};
 
 use super::conflict;
-use crate::Error;
 use crate::catalog::{Origin, Rules, Table};
 use crate::datafusion::Columnar;
 use crate::sql::names;
 use crate::sql::options::{ConflictChoice, MergeMode, Options};
 use crate::text::{ColumnMapping, ComputedColumn};
+use crate::{Error, ErrorKind};
 
 /// Where COPY puts rows.
 pub(super) struct Target {
@@ -35,7 +35,7 @@ impl Target {
         further: Vec<(Column, ComputedColumn)>,
     ) -> Result<Self, Error> {
         let (name, schema) = (&table.name, table.relation.schema());
-        let mut fields = positions(name, schema, columns)?;
+        let mut fields = copied_positions(&table, columns)?;
         let mut computed = Vec::new();
         let place_of = |column: &str, computed_column: &ComputedColumn| {
             position(name, schema, column).map_err(|error| {
@@ -137,6 +137,24 @@ impl Target {
             _ => Ok(fields),
         }
     }
+}
+
+/// The positions of the columns that COPY is about: those that are named, or all that are not generated.
+pub(crate) fn copied_positions(table: &Table, columns: &[String]) -> Result<Vec<usize>, Error> {
+    let (schema, rules) = (table.relation.schema(), table.rules());
+    let mut found = positions(&table.name, schema, columns)?;
+    if columns.is_empty() {
+        found.retain(|column| !rules.is_generated(*column));
+    } else if let Some(generated) = found.iter().find(|column| rules.is_generated(**column)) {
+        return Err(Error::new(
+            ErrorKind::InvalidColumn,
+            format!(
+                "column \"{}\" is a generated column: generated columns cannot be used in COPY",
+                schema.columns()[*generated].name
+            ),
+        ));
+    }
+    Ok(found)
 }
 
 /// The positions of `columns` in the table; all positions if no column is named.

@@ -27,6 +27,7 @@ struct Said {
     not_null: Option<String>,
     default: Option<Expr>,
     identity: Option<(bool, SequenceOptions)>,
+    generated: Option<Expr>,
 }
 
 /// The column of this definition; `is_taken` says of names whether a table, view or sequence has them.
@@ -38,7 +39,7 @@ pub(super) fn column(table: &str, definition: &ColumnDef, is_taken: &dyn Fn(&str
         Some(column_type) => column_type,
         None => types::column_type(&definition.data_type).map_err(in_column)?,
     };
-    let Said { nullable, not_null, default, identity } = said(&name, definition)?;
+    let Said { nullable, not_null, default, identity, generated } = said(&name, definition)?;
     let is_key = definition.options.iter().any(|option| matches!(option.option, ColumnOption::PrimaryKey(_)));
     let contradiction = if is_key && nullable == Some(true) {
         "NULL and PRIMARY KEY, which is NOT NULL; leave NULL out"
@@ -46,6 +47,10 @@ pub(super) fn column(table: &str, definition: &ColumnDef, is_taken: &dyn Fn(&str
         "NULL and an identity column or SERIAL, which is NOT NULL; leave NULL out"
     } else if identity.is_some() && default.is_some() {
         "DEFAULT and GENERATED AS IDENTITY; keep one of them"
+    } else if generated.is_some() && default.is_some() {
+        "GENERATED and has a DEFAULT; keep one of them"
+    } else if generated.is_some() && (identity.is_some() || serial.is_some()) {
+        "GENERATED and an identity column or SERIAL; keep one of them"
     } else if serial.is_some() && (default.is_some() || identity.is_some()) {
         "SERIAL and has another source of values; keep one of them"
     } else {
@@ -77,7 +82,10 @@ pub(super) fn column(table: &str, definition: &ColumnDef, is_taken: &dyn Fn(&str
         (Some(sequence), Some((always, _)), _) => Origin::Identity { sequence: sequence.name.clone(), always },
         (Some(sequence), None, _) => Origin::Default(Box::new(next_of(&sequence.name))),
         (None, _, Some(expr)) => Origin::Default(Box::new(expr)),
-        (None, _, None) => Origin::Null,
+        (None, _, None) => match generated {
+            Some(expr) => Origin::Generated(Box::new(expr)),
+            None => Origin::Null,
+        },
     };
     let nullable = nullable.unwrap_or(sequence.is_none());
     Ok(Defined { column: Column::new(name, column_type, nullable), rule: ColumnRule { origin, not_null }, sequence })
@@ -118,6 +126,19 @@ fn said(name: &str, definition: &ColumnDef) -> Result<Said, Error> {
                 }
                 continue;
             }
+            ColumnOption::Generated {
+                generated_as: GeneratedAs::ExpStored,
+                generation_expr: Some(expr),
+                sequence_options: None,
+                ..
+            } => {
+                if said.generated.replace(expr.clone()).is_some() {
+                    return Err(Error::syntax(format!(
+                        "multiple generation clauses specified for column \"{name}\""
+                    )));
+                }
+                continue;
+            }
             other => {
                 return Err(Error::unsupported(format!(
                     "column {name}: {} is not supported yet; leave it out",
@@ -148,7 +169,7 @@ fn serial_type(data_type: &DataType) -> Option<ColumnType> {
 
 fn option_name(option: &ColumnOption) -> String {
     match option {
-        ColumnOption::Generated { .. } => "GENERATED AS (expression)".to_owned(),
+        ColumnOption::Generated { .. } => "GENERATED AS (expression) without STORED".to_owned(),
         ColumnOption::Collation(_) => "COLLATE".to_owned(),
         other => other.to_string(),
     }
@@ -205,6 +226,7 @@ pub(crate) fn check_of(
         }
         name
     } else {
+        let table = names::own(table);
         let name = match read.as_slice() {
             [only] => format!("{table}_{}_check", columns[*only].name),
             _ => format!("{table}_check"),

@@ -104,13 +104,14 @@ pub(crate) fn of_index(
     let index = index_kind(create.using.as_ref(), &create.index_options)?;
     let key_columns = positions(table, columns, &create.columns)?;
     let name = match &create.name {
-        Some(name) => names::relation(name)?,
+        Some(name) => names::own(&names::relation(name)?).to_owned(),
         None => names::unused(&default_name(table, columns, &key_columns, role), is_taken),
     };
     Ok(Key { name, columns: key_columns, index, role })
 }
 
 fn default_name(table: &str, columns: &[Column], key_columns: &[usize], role: Role) -> String {
+    let table = names::own(table);
     let of_columns: Vec<&str> = key_columns.iter().map(|column| columns[*column].name.as_str()).collect();
     match role {
         Role::Primary => format!("{table}_pkey"),

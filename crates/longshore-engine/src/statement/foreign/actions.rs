@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use longshore_storage::ActionRows;
+use arrow_array::RecordBatch;
+use longshore_storage::{ActionRows, RowId};
 
 use crate::Error;
 use crate::catalog::{Entry, Table};
-use crate::datafusion::fetch_rows;
+use crate::datafusion::{Generated, datum, fetch_rows};
 use crate::statement::Context;
 
 /// Sees to the foreign keys of all tables that the statement has changed rows of.
@@ -31,10 +32,14 @@ pub(crate) fn check_action_rows(context: &Context<'_>, action_rows: Vec<ActionRo
             continue;
         };
         let rules = table.rules();
-        let checks = context.database.queries.checks(&table, rules.checks.iter(), &context.execution())?;
+        let checks = context.database.queries.checks_of_rows(&table, &rules, &context.execution())?;
         let Some(checks) = checks else { continue };
         let relation = &table.relation;
-        if let Err(error) = checks.check(&fetch_rows(&context.transaction.snapshot(relation), &action_rows.rows)?) {
+        let rows = checks.complete(fetch_rows(&context.transaction.snapshot(relation), &action_rows.rows)?)?;
+        if let Some(generated) = checks.generated() {
+            set_generated(context, &table, generated, &rows, &action_rows.rows)?;
+        }
+        if let Err(error) = checks.check(&rows) {
             // It tells what a row is that only the action has found.
             let columns: Vec<usize> = (0..relation.schema().columns().len()).collect();
             context.transaction.log_scan(relation, &[], &columns);
@@ -42,4 +47,23 @@ pub(crate) fn check_action_rows(context: &Context<'_>, action_rows: Vec<ActionRo
         }
     }
     Ok(())
+}
+
+/// Gives generated columns of rows whose other columns actions have changed their values.
+fn set_generated(
+    context: &Context<'_>,
+    table: &Table,
+    generated: &Generated,
+    rows: &RecordBatch,
+    ids: &[RowId],
+) -> Result<(), Error> {
+    let columns = table.relation.schema().columns();
+    context.transaction.with(|transaction| {
+        for (at, row) in ids.iter().enumerate() {
+            let of_column = |column: usize| (column, datum(rows.column(column), columns[column].column_type, at));
+            let values: Vec<_> = generated.columns().into_iter().map(of_column).collect();
+            transaction.update(&table.relation, *row, &values)?;
+        }
+        Ok(())
+    })
 }

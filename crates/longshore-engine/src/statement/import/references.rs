@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sqlparser::ast::{AlterTable, AlterTableOperation, TableConstraint};
+use sqlparser::ast::{AlterTableOperation, TableConstraint};
 
 use super::Schemas;
 use crate::catalog::{Check, Reference, Table};
+use crate::sql::alter::{Action, AlterTable};
 use crate::sql::names;
 use crate::statement::create::check_of;
 use crate::statement::{Context, foreign};
@@ -17,8 +18,12 @@ use crate::{Error, blocking};
 pub(super) fn add(schemas: &mut Schemas, alter: &AlterTable) -> Result<(), Error> {
     let name = names::relation(&alter.name)?;
     let definition = schemas.get_mut(&name).ok_or_else(|| Error::not_found(format!("table {name} does not exist")))?;
-    for operation in &alter.operations {
+    for action in &alter.actions {
         let (rules, columns) = (&mut definition.rules, definition.schema.columns());
+        let operation = match action {
+            Action::Plain(operation) => operation.as_ref(),
+            _ => return Err(foreign_action(&name)),
+        };
         match operation {
             AlterTableOperation::AddConstraint { constraint: TableConstraint::ForeignKey(key), not_valid } => {
                 let is_taken = |name: &str| rules.has_constraint(name);
@@ -29,15 +34,16 @@ pub(super) fn add(schemas: &mut Schemas, alter: &AlterTable) -> Result<(), Error
                 let check = check_of(&name, columns, check.name.as_ref(), check, rules)?;
                 rules.add_check(Check { is_valid: !not_valid, ..check });
             }
-            _ => {
-                return Err(Error::unsupported(format!(
-                    "ALTER TABLE {name} {operation} does not belong here; only ADD CONSTRAINT ... FOREIGN KEY and \
-                     CHECK do"
-                )));
-            }
+            _ => return Err(foreign_action(&name)),
         }
     }
     Ok(())
+}
+
+fn foreign_action(table: &str) -> Error {
+    Error::unsupported(format!(
+        "this ALTER TABLE {table} does not belong here; only ADD CONSTRAINT ... FOREIGN KEY and CHECK do"
+    ))
 }
 
 /// Finds out what the foreign keys of all tables refer to.

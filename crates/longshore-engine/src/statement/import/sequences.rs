@@ -21,7 +21,8 @@ pub(super) fn run(
     statement: SequenceStatement,
 ) -> Result<Option<String>, Error> {
     let SequenceStatement { name, verb, options } = statement;
-    let owner = options.owned_by.clone();
+    let name = names::plain(&name);
+    let owner = options.owned_by.clone().map(|owner| owner.map(|(table, column)| (names::plain(&table), column)));
     if let Some((table, column)) = owner.iter().flatten().next() {
         let definition = tables.get(table);
         if definition.and_then(|definition| definition.schema.index_of(column)).is_none() {

@@ -50,6 +50,8 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
             let is_identity = matches!(origin, Origin::Identity { .. });
             if is_default(value) || (is_identity && overriding == Some(Overriding::User)) {
                 *value = origin.value(described.column_type);
+            } else if matches!(origin, Origin::Generated(_)) {
+                return Err(given_for_generated(&described.name));
             } else if origin.is_always() && overriding.is_none() {
                 return Err(given_for_identity(&described.name));
             }
@@ -126,6 +128,7 @@ fn refuse_identity(
     for column in targets {
         let name = &columns[*column].name;
         match (rules.origin(*column), overriding) {
+            (Origin::Generated(_), _) => return Err(given_for_generated(name)),
             (Origin::Identity { always: true, .. }, None) => return Err(given_for_identity(name)),
             (Origin::Identity { .. }, Some(Overriding::User)) => {
                 return Err(Error::unsupported(format!(
@@ -136,6 +139,13 @@ fn refuse_identity(
         }
     }
     Ok(())
+}
+
+pub(in crate::statement) fn given_for_generated(column: &str) -> Error {
+    Error::new(
+        ErrorKind::Generated,
+        format!("cannot insert a non-DEFAULT value into column \"{column}\": it is a generated column"),
+    )
 }
 
 pub(in crate::statement) fn given_for_identity(column: &str) -> Error {

@@ -1,0 +1,57 @@
+//! `SELECT set_config(name, value, is_local)`: SET as a function, as scripts of PostgreSQL use it, and by itself only.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, SelectItem, Set, SetExpr,
+    Statement, Value,
+};
+
+use super::{SessionContext, follow_path, set};
+use crate::sql::names;
+use crate::{Error, Outcome, RowStream};
+
+/// Executes `statement` if it is nothing but a call of the function.
+pub(super) fn set_config(session: &mut SessionContext<'_>, statement: &Statement) -> Option<Result<Outcome, Error>> {
+    let Statement::Query(query) = statement else { return None };
+    let SetExpr::Select(select) = query.body.as_ref() else { return None };
+    let [SelectItem::UnnamedExpr(Expr::Function(function))] = select.projection.as_slice() else { return None };
+    let [ObjectNamePart::Identifier(name)] = function.name.0.as_slice() else { return None };
+    if !select.from.is_empty() || !name.value.eq_ignore_ascii_case("set_config") {
+        return None;
+    }
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let arguments = list.args.iter().map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) => Some(&value.value),
+        _ => None,
+    });
+    let arguments: Option<Vec<&Value>> = arguments.collect();
+    match arguments.as_deref() {
+        Some([Value::SingleQuotedString(name), Value::SingleQuotedString(value), Value::Boolean(is_local)]) => {
+            Some(run(session, name, value, *is_local))
+        }
+        _ => Some(Err(Error::unsupported("set_config takes two texts and true or false, as they are written"))),
+    }
+}
+
+fn run(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool) -> Result<Outcome, Error> {
+    if is_local {
+        return Err(Error::unsupported("set_config for one transaction is not supported; give false as its third value"));
+    }
+    if name.eq_ignore_ascii_case("search_path") {
+        super::schemas::path_of(value)?;
+        session.settings.keep("search_path", value);
+        follow_path(session, Outcome::done("SET"))?;
+    } else {
+        let values = vec![Expr::Value(Value::SingleQuotedString(value.to_owned()).into())];
+        let variable = ObjectName::from(vec![Ident::new(name)]);
+        let statement = Statement::Set(Set::SingleAssignment { scope: None, hivevar: false, variable, values });
+        let unknown = || Err(Error::no_object(format!("unrecognized configuration parameter {}", names::literal(name))));
+        set(session, &statement).unwrap_or_else(unknown)?;
+    }
+    let schema = Schema::new(vec![Field::new("set_config", DataType::Utf8, true)]);
+    let row = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(StringArray::from(vec![value]))]);
+    Ok(Outcome::Rows(RowStream::from_batch(row.map_err(|error| Error::internal(error.to_string()))?)))
+}
