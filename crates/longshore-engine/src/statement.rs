@@ -140,7 +140,9 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
                 return outcome.inspect_err(|_| session.block.fail());
             }
             if let Some(outcome) = session.settings.execute(statement) {
-                return outcome.and_then(|outcome| follow_path(&mut session, outcome)).inspect_err(|_| session.block.fail());
+                return outcome
+                    .and_then(|outcome| follow_path(&mut session, outcome))
+                    .inspect_err(|_| session.block.fail());
             }
             if let Some(outcome) = set_config::set_config(&mut session, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
@@ -395,9 +397,14 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
             sequence::drop_sequences(context, if_exists, &names, cascade)
         }
         Statement::Truncate(truncate) => drop::truncate(context, &truncate),
-        Statement::CreateSchema { schema_name, if_not_exists, with, options, default_collate_spec: None, clone: None } => {
-            schemas::create(context, &schema_name, if_not_exists, &[with.as_ref(), options.as_ref()])
-        }
+        Statement::CreateSchema {
+            schema_name,
+            if_not_exists,
+            with,
+            options,
+            default_collate_spec: None,
+            clone: None,
+        } => schemas::create(context, &schema_name, if_not_exists, &[with.as_ref(), options.as_ref()]),
         Statement::Drop { object_type: ObjectType::Schema, if_exists, names, cascade, .. } => {
             schemas::drop_schemas(context, if_exists, &names, cascade)
         }

@@ -161,10 +161,7 @@ impl Catalog {
         let mut sequences = self.sequences.write().unwrap_or_else(PoisonError::into_inner);
         swap(&mut *entries, &mut draft.entries);
         swap(&mut *sequences, &mut draft.sequences);
-        swap(
-            &mut *self.definitions.write().unwrap_or_else(PoisonError::into_inner),
-            &mut draft.definitions,
-        );
+        swap(&mut *self.definitions.write().unwrap_or_else(PoisonError::into_inner), &mut draft.definitions);
         swap(&mut *self.ledger.write().unwrap_or_else(PoisonError::into_inner), &mut draft.ledger);
         for (table, rules) in &mut draft.rules {
             swap(&mut *table.rules.write().unwrap_or_else(PoisonError::into_inner), rules);
@@ -228,9 +225,8 @@ impl Catalog {
                 operations.sequence_gone(number);
             }
         }
-        let is_new = |sequence: &&Arc<Sequence>| {
-            !known.contains(&Arc::as_ptr(sequence)) && !is_temporary(&sequence.name)
-        };
+        let is_new =
+            |sequence: &&Arc<Sequence>| !known.contains(&Arc::as_ptr(sequence)) && !is_temporary(&sequence.name);
         for new in then.iter().filter(is_new) {
             new.log_to(log.new_sequence(), log);
             if let Some(image) = new.image(false) {

@@ -111,9 +111,7 @@ impl Change {
                 Some(Entry::View(_)) => true,
                 None => false,
             },
-            Commented::Constraint(of, name) => {
-                table(of).is_some_and(|table| self.rules_of(table).has_constraint(name))
-            }
+            Commented::Constraint(of, name) => table(of).is_some_and(|table| self.rules_of(table).has_constraint(name)),
             Commented::Type(_) => true,
         }
     }

@@ -101,8 +101,8 @@ impl Catalog {
         let (schema, own) = names::parts(index);
         self.entries().into_iter().find_map(|entry| match entry {
             Entry::Table(table) => {
-                let is_its = names::parts(&table.name).0 == schema
-                    && table.rules().keys.iter().any(|key| key.name == own);
+                let is_its =
+                    names::parts(&table.name).0 == schema && table.rules().keys.iter().any(|key| key.name == own);
                 is_its.then_some(table)
             }
             Entry::View(_) => None,

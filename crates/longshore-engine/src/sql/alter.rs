@@ -38,12 +38,27 @@ pub(crate) enum Action {
     /// SET SCHEMA.
     Schema(Ident),
     /// A column becomes an identity column; its sequence may be given a name.
-    AddIdentity { column: Ident, always: bool, sequence: Option<ObjectName>, options: Box<SequenceOptions> },
+    AddIdentity {
+        column: Ident,
+        always: bool,
+        sequence: Option<ObjectName>,
+        options: Box<SequenceOptions>,
+    },
     /// An identity column, or its sequence, becomes another one.
-    SetIdentity { column: Ident, always: Option<bool>, options: Box<SequenceOptions> },
-    DropIdentity { column: Ident, if_exists: bool },
+    SetIdentity {
+        column: Ident,
+        always: Option<bool>,
+        options: Box<SequenceOptions>,
+    },
+    DropIdentity {
+        column: Ident,
+        if_exists: bool,
+    },
     /// A generated column becomes one like others.
-    DropExpression { column: Ident, if_exists: bool },
+    DropExpression {
+        column: Ident,
+        if_exists: bool,
+    },
     /// What is about the files of PostgreSQL, and means nothing here: of a column, if it names one.
     Layout(Option<Ident>),
 }

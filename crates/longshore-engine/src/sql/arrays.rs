@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    AccessExpr, ArrayElemTypeDef, DataType, Expr, Function, FunctionArguments, Query, Statement,
-    Subscript, TableAliasColumnDef, TableFactor, Value, VisitMut, VisitorMut,
+    AccessExpr, ArrayElemTypeDef, DataType, Expr, Function, FunctionArguments, Query, Statement, Subscript,
+    TableAliasColumnDef, TableFactor, Value, VisitMut, VisitorMut,
 };
 
 use crate::sql::build;

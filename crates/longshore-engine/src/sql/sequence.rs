@@ -98,8 +98,7 @@ fn is_alteration(parser: &Parser) -> bool {
 
 /// `GENERATED {ALWAYS | BY DEFAULT} AS IDENTITY`, if that comes; otherwise the parser has not moved.
 pub(super) fn generated(parser: &mut Parser) -> Result<Option<GeneratedAs>, ParserError> {
-    Ok(if parser.parse_keywords(&[Keyword::GENERATED, Keyword::ALWAYS, Keyword::AS, Keyword::IDENTITY])
-    {
+    Ok(if parser.parse_keywords(&[Keyword::GENERATED, Keyword::ALWAYS, Keyword::AS, Keyword::IDENTITY]) {
         Some(GeneratedAs::Always)
     } else if parser.parse_keywords(&[
         Keyword::GENERATED,
@@ -269,7 +268,10 @@ mod tests {
             "create sequence if not exists S start 5 cycle no minvalue increment by -2 as int cache 3 maxvalue +9 owned \
              by T.\"C\"",
         );
-        assert_eq!((statement.name.as_str(), statement.verb), ("s", Verb::Create { if_not_exists: true, is_temporary: false }));
+        assert_eq!(
+            (statement.name.as_str(), statement.verb),
+            ("s", Verb::Create { if_not_exists: true, is_temporary: false })
+        );
         assert_eq!(
             statement.options,
             SequenceOptions {

@@ -94,10 +94,15 @@ impl<F: Fn(&str) -> bool> VisitorMut for Writer<F> {
                     };
                 }
             }
-            TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_offset_alias: None, with_ordinality } => {
+            TableFactor::UNNEST {
+                alias,
+                array_exprs,
+                with_offset: false,
+                with_offset_alias: None,
+                with_ordinality,
+            } => {
                 let args = std::mem::take(array_exprs).into_iter();
-                let args: Vec<FunctionArg> =
-                    args.map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
+                let args: Vec<FunctionArg> = args.map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
                 *factor = TableFactor::Function {
                     lateral: args.iter().any(has_columns),
                     name: ObjectName::from(vec![Ident::new(UNNEST)]),
@@ -198,7 +203,8 @@ fn called(tokens: &[TokenWithSpan], end: usize) -> Option<Token> {
             Token::LParen => {
                 depth -= 1;
                 if depth == 0 {
-                    let before = tokens[..at].iter().rev().find(|token| !matches!(token.token, Token::Whitespace(_)))?;
+                    let before =
+                        tokens[..at].iter().rev().find(|token| !matches!(token.token, Token::Whitespace(_)))?;
                     let Token::Word(word) = &before.token else { return None };
                     let is_function = is_record_function(&word.value.to_lowercase()) || word.value == ROWS_FROM;
                     return is_function.then(|| before.token.clone());

@@ -17,9 +17,7 @@ mod references;
 mod rename;
 mod views;
 
-use sqlparser::ast::{
-    AlterColumnOperation, AlterIndexOperation, AlterTableOperation, ObjectName, RenameTableNameKind,
-};
+use sqlparser::ast::{AlterColumnOperation, AlterIndexOperation, AlterTableOperation, ObjectName, RenameTableNameKind};
 
 use draft::Draft;
 pub(super) use views::follow_rename;
@@ -162,12 +160,7 @@ fn pass(action: &Action) -> u8 {
     }
 }
 
-fn apply(
-    context: &Context<'_>,
-    draft: &mut Draft,
-    action: Action,
-    notices: &mut Vec<String>,
-) -> Result<(), Error> {
+fn apply(context: &Context<'_>, draft: &mut Draft, action: Action, notices: &mut Vec<String>) -> Result<(), Error> {
     let operation = match action {
         Action::Plain(operation) => *operation,
         Action::Logged(is_logged) => return draft.set_logged(is_logged),
@@ -175,7 +168,9 @@ fn apply(
         Action::AddIdentity { column, always, sequence, options } => {
             return draft.add_identity(context, &column, always, sequence.as_ref(), &options);
         }
-        Action::SetIdentity { column, always, options } => return draft.set_identity(context, &column, always, &options),
+        Action::SetIdentity { column, always, options } => {
+            return draft.set_identity(context, &column, always, &options);
+        }
         Action::DropIdentity { column, if_exists } => return draft.drop_identity(&column, if_exists, notices),
         Action::DropExpression { column, if_exists } => return draft.drop_expression(&column, if_exists, notices),
         Action::Layout(column) => return column.map_or(Ok(()), |column| draft.column(&column).map(drop)),

@@ -14,9 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use longshore_storage::{
-    Column, Datum, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, Relation, lists,
-};
+use longshore_storage::{Column, Datum, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, Relation, lists};
 use sqlparser::ast::{
     ColumnDef, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind, DeferrableInitial,
     ForeignKeyConstraint, Ident, ReferentialAction, TableConstraint,
@@ -75,9 +73,7 @@ fn check_generated(reference: &Reference, rules: &Rules) -> Result<(), Error> {
     } else {
         return Ok(());
     };
-    Err(Error::syntax(format!(
-        "invalid {event} action for foreign key constraint containing generated column"
-    )))
+    Err(Error::syntax(format!("invalid {event} action for foreign key constraint containing generated column")))
 }
 
 /// The foreign key that a constraint of the table describes; `is_taken` says of names whether another constraint has
@@ -209,10 +205,7 @@ fn check_temporary(table: &str, parent: &str) -> Result<(), Error> {
         (false, true) => "permanent",
         _ => return Ok(()),
     };
-    Err(Error::new(
-        ErrorKind::InvalidTable,
-        format!("constraints on {kind} tables may reference only {kind} tables"),
-    ))
+    Err(Error::new(ErrorKind::InvalidTable, format!("constraints on {kind} tables may reference only {kind} tables")))
 }
 
 /// The places of the columns that are referred to.

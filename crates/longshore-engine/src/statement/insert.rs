@@ -33,7 +33,8 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
         Some(Entry::Table(table)) => table,
     };
     let started = Instant::now();
-    let alias = insert.table_alias.take().map_or_else(|| Ident::with_quote('"', names::own(&name)), |alias| alias.alias);
+    let alias =
+        insert.table_alias.take().map_or_else(|| Ident::with_quote('"', names::own(&name)), |alias| alias.alias);
     let target = Target { table, alias };
     let on_conflict = OnConflict::new(&target, insert.on.take())?;
     let returned = insert.returning.take();

@@ -26,7 +26,8 @@ pub(crate) async fn run(context: &Context<'_>, statement: ObjectStatement) -> Re
 
 /// What there is to say of an owner that is not the one that there is.
 pub(crate) fn owner_notice(owner: &str) -> Option<String> {
-    let is_known = [USER, "current_user", "session_user", "current_role"].iter().any(|known| owner.eq_ignore_ascii_case(known));
+    let is_known =
+        [USER, "current_user", "session_user", "current_role"].iter().any(|known| owner.eq_ignore_ascii_case(known));
     (!is_known).then(|| format!("role {owner} does not exist; everything belongs to {USER}, the only user"))
 }
 
@@ -237,9 +238,7 @@ fn commented(catalog: &Catalog, statement: &CommentStatement) -> Result<Commente
                 None => false,
             };
             if !has_column {
-                return Err(Error::no_column(format!(
-                    "column \"{column}\" of relation \"{key}\" does not exist"
-                )));
+                return Err(Error::no_column(format!("column \"{column}\" of relation \"{key}\" does not exist")));
             }
             Ok(Commented::Column(key, column))
         }
@@ -262,9 +261,7 @@ fn commented(catalog: &Catalog, statement: &CommentStatement) -> Result<Commente
             Ok(Commented::Schema(name))
         }
         ObjectKind::Database => Ok(Commented::Database),
-        ObjectKind::Type | ObjectKind::Domain => {
-            Err(Error::no_object(format!("type \"{name}\" does not exist")))
-        }
+        ObjectKind::Type | ObjectKind::Domain => Err(Error::no_object(format!("type \"{name}\" does not exist"))),
         ObjectKind::Other(kind) => Err(Error::no_object(format!("{kind} \"{name}\" does not exist"))),
     }
 }

@@ -7,10 +7,10 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    AlterTableOperation, ColumnDef, ColumnOption, CreateTable, CreateTableLikeKind, Expr, Function,
-    FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, ObjectType, Query,
-    RenameTableNameKind, Select, SelectItem, SelectItemQualifiedWildcardKind, Statement, TableAlias, TableConstraint,
-    TableFactor, Value, VisitMut, VisitorMut,
+    AlterTableOperation, ColumnDef, ColumnOption, CreateTable, CreateTableLikeKind, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, ObjectType, Query, RenameTableNameKind,
+    Select, SelectItem, SelectItemQualifiedWildcardKind, Statement, TableAlias, TableConstraint, TableFactor, Value,
+    VisitMut, VisitorMut,
 };
 
 use crate::catalog::{Catalog, SearchPath, is_temporary};
@@ -377,9 +377,7 @@ impl VisitorMut for Resolver<'_> {
     }
 
     fn pre_visit_relation(&mut self, relation: &mut ObjectName) -> ControlFlow<Error> {
-        let is_name = |part: &ObjectNamePart| {
-            matches!(part, ObjectNamePart::Identifier(ident) if ident.quote_style != Some('\''))
-        };
+        let is_name = |part: &ObjectNamePart| matches!(part, ObjectNamePart::Identifier(ident) if ident.quote_style != Some('\''));
         if relation.0.is_empty() || !relation.0.iter().all(is_name) {
             return ControlFlow::Continue(());
         }
@@ -427,7 +425,9 @@ impl VisitorMut for Resolver<'_> {
                     self.current_schemas(&name, expr);
                 }
             }
-            Expr::Identifier(name) if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("current_schema") => {
+            Expr::Identifier(name)
+                if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("current_schema") =>
+            {
                 self.current_schemas("current_schema", expr);
             }
             _ => {}

@@ -38,7 +38,9 @@ pub(super) fn set_config(session: &mut SessionContext<'_>, statement: &Statement
 
 fn run(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool) -> Result<Outcome, Error> {
     if is_local {
-        return Err(Error::unsupported("set_config for one transaction is not supported; give false as its third value"));
+        return Err(Error::unsupported(
+            "set_config for one transaction is not supported; give false as its third value",
+        ));
     }
     if name.eq_ignore_ascii_case("search_path") {
         super::schemas::path_of(value)?;
@@ -48,7 +50,8 @@ fn run(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool
         let values = vec![Expr::Value(Value::SingleQuotedString(value.to_owned()).into())];
         let variable = ObjectName::from(vec![Ident::new(name)]);
         let statement = Statement::Set(Set::SingleAssignment { scope: None, hivevar: false, variable, values });
-        let unknown = || Err(Error::no_object(format!("unrecognized configuration parameter {}", names::literal(name))));
+        let unknown =
+            || Err(Error::no_object(format!("unrecognized configuration parameter {}", names::literal(name))));
         set(session, &statement).unwrap_or_else(unknown)?;
     }
     let schema = Schema::new(vec![Field::new("set_config", DataType::Utf8, true)]);

@@ -9,7 +9,7 @@ use longshore_storage::{
 };
 
 use crate::datafusion::errors::from_datafusion;
-use crate::datafusion::functions::arrays::casts::cast_to;
+use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::planning::rules::Checks;
 use crate::{Error, ErrorKind};
 

@@ -137,9 +137,10 @@ impl FoundRows {
             }
             let of_new = values.iter().filter(|(column, _)| new.contains(column)).map(|(_, array)| Arc::clone(array));
             arrays.splice(set + 1..set + 1, of_new);
-            let fields = arrays.iter().enumerate().map(|(at, array)| {
-                Field::new(format!("{at}"), array.data_type().clone(), true)
-            });
+            let fields = arrays
+                .iter()
+                .enumerate()
+                .map(|(at, array)| Field::new(format!("{at}"), array.data_type().clone(), true));
             let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
             let made = RecordBatch::try_new(schema, arrays).map_err(|error| from_datafusion(error.into()))?;
             completed.batches.push(made);

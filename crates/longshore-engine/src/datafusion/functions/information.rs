@@ -5,7 +5,7 @@ use datafusion::arrow::datatypes::{DataType, IntervalUnit};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 
-use super::json;
+use super::json_types;
 use crate::datafusion::functions::numeric::is_numeric;
 use crate::sql::names::{CATALOG, SCHEMA, USER};
 
@@ -111,7 +111,7 @@ pub(in crate::datafusion) fn type_name(data_type: &DataType) -> String {
         }
         DataType::Dictionary(_, values) => return type_name(values),
         numeric if is_numeric(numeric) => "numeric",
-        DataType::Struct(_) => json::types::name_of(data_type).unwrap_or("record"),
+        DataType::Struct(_) => json_types::name_of(data_type).unwrap_or("record"),
         other => return other.to_string(),
     }
     .to_owned()

@@ -46,9 +46,8 @@ impl Generated {
         let mut columns = Vec::new();
         for (column, expr) in rules.generated() {
             let reads = columns_read(expr, schema.columns());
-            let is_wanted = changed.is_none_or(|changed| {
-                changed.contains(&column) || reads.iter().any(|read| changed.contains(read))
-            });
+            let is_wanted = changed
+                .is_none_or(|changed| changed.contains(&column) || reads.iter().any(|read| changed.contains(read)));
             if !is_wanted {
                 continue;
             }
@@ -112,10 +111,12 @@ impl Generated {
         let mut computed = Vec::with_capacity(self.columns.len());
         for Compiled { column: of, reads, chars, expr, .. } in &self.columns {
             let read: Option<Vec<ArrayRef>> = reads.iter().map(|read| column(*read)).collect();
-            let read = read.ok_or_else(|| Error::internal("a column that another one is computed from was not read"))?;
-            let fields = read.iter().zip(reads).map(|(array, read)| {
-                Field::new(format!("{read}"), array.data_type().clone(), true)
-            });
+            let read =
+                read.ok_or_else(|| Error::internal("a column that another one is computed from was not read"))?;
+            let fields = read
+                .iter()
+                .zip(reads)
+                .map(|(array, read)| Field::new(format!("{read}"), array.data_type().clone(), true));
             let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
             let options = RecordBatchOptions::new().with_row_count(Some(rows));
             let batch = RecordBatch::try_new_with_options(schema, read, &options);

@@ -41,7 +41,8 @@ use crate::datafusion::scan::table::RelationTable;
 use crate::sql;
 use crate::sql::expressions::each_query;
 use crate::sql::{
-    arrays, cast_names, expansion, headings, named_arguments, numbers, recursive, repeated, set_returning, unnamed, windows,
+    arrays, cast_names, expansion, headings, named_arguments, numbers, recursive, repeated, set_returning, unnamed,
+    windows,
 };
 use crate::{Error, ErrorKind};
 
@@ -166,7 +167,10 @@ impl Planner {
             let plan =
                 complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(from_datafusion)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.
-            let plan = with_shared_rows(plan).and_then(without_joins).and_then(common_types::united).map_err(from_datafusion)?;
+            let plan = with_shared_rows(plan)
+                .and_then(without_joins)
+                .and_then(common_types::united)
+                .map_err(from_datafusion)?;
             if queries > 1 { outer_types::resolved(plan, &self.state).map_err(from_datafusion) } else { Ok(plan) }
         })
     }

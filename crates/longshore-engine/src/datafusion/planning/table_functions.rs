@@ -8,7 +8,9 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::{Column, DFSchema, NullHandling, Result, ScalarValue, UnnestOptions, plan_datafusion_err, plan_err};
+use datafusion::common::{
+    Column, DFSchema, NullHandling, Result, ScalarValue, UnnestOptions, plan_datafusion_err, plan_err,
+};
 use datafusion::functions::core::expr_fn::get_field;
 use datafusion::functions_nested::make_array::make_array;
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -20,7 +22,7 @@ use sqlparser::ast::{
 };
 
 use crate::datafusion::functions::arrays::ORDINALS;
-use crate::datafusion::functions::text_out::is_wrapper;
+use crate::datafusion::functions::nested::text_out::is_wrapper;
 use crate::sql::set_returning::{ROWS_FROM, UNNEST, is_record_function, is_set_returning};
 use crate::sql::{build, headings};
 
@@ -204,15 +206,16 @@ fn rows_of(
     let arrays = lists.into_iter().zip(&names).map(|(list, name)| list.alias(name)).collect::<Vec<_>>();
     let columns = names.iter().map(Column::from_name).collect();
     let options = UnnestOptions::new().with_null_handling(NullHandling::Drop);
-    let plan =
-        LogicalPlanBuilder::empty(true).project(arrays)?.unnest_columns_with_options(columns, options)?;
+    let plan = LogicalPlanBuilder::empty(true).project(arrays)?.unnest_columns_with_options(columns, options)?;
     let is_alone = calls.len() == 1;
     let mut outputs: Vec<(Expr, String)> = Vec::new();
     for ((call, item), name) in calls.iter().zip(&items).zip(&names) {
         let column = Expr::Column(Column::from_name(name));
         match item.data_type() {
             row @ DataType::Struct(fields) if !is_wrapper(row) => {
-                outputs.extend(fields.iter().map(|field| (get_field(column.clone(), field.name().as_str()), field.name().clone())));
+                outputs.extend(
+                    fields.iter().map(|field| (get_field(column.clone(), field.name().as_str()), field.name().clone())),
+                );
             }
             _ => {
                 let named = alias.filter(|_| is_alone).map(|alias| context.normalize_ident(alias.name.clone()));

@@ -13,7 +13,7 @@ use longshore_value::numeric::Limit;
 use sqlparser::ast::DataType;
 
 use crate::datafusion::errors::external;
-use crate::datafusion::functions::json::types::{json, jsonb, jsonpath};
+use crate::datafusion::functions::json_types::{json, jsonb, jsonpath};
 use crate::sql::types::column_type;
 
 /// Among the metadata of a field: the precision and the scale of a NUMERIC, with a comma between them.

@@ -6,12 +6,12 @@
 use std::mem;
 
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::{self, ExprSchemable, LogicalPlanBuilder};
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
+use datafusion::logical_expr::{self, ExprSchemable, LogicalPlanBuilder};
 use sqlparser::ast::{Expr, Parens, Query, SetExpr, TableFactor};
 
+use crate::datafusion::functions::nested::text_out::is_nested;
 use crate::datafusion::functions::nested_casts;
-use crate::datafusion::functions::text_out::is_nested;
 
 /// Plans VALUES in FROM.
 #[derive(Debug)]

@@ -35,7 +35,9 @@ impl Visitor for Needed {
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
         let mut names = select.from.iter().flat_map(|item| {
-            std::iter::once(&item.relation).chain(item.joins.iter().map(|join| &join.relation)).filter_map(build::name_of)
+            std::iter::once(&item.relation)
+                .chain(item.joins.iter().map(|join| &join.relation))
+                .filter_map(build::name_of)
         });
         let mut parts = Vec::new();
         for item in &select.projection {
@@ -43,7 +45,11 @@ impl Visitor for Needed {
                 identifiers(expr, &mut parts);
             }
         }
-        if names.any(|name| parts.contains(&folded(&name))) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if names.any(|name| parts.contains(&folded(&name))) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }
 
@@ -109,9 +115,11 @@ impl Writer<'_> {
                 known.push((name, columns, is_value));
             }
         }
-        let is_column = |name: &Ident| known.iter().any(|(_, columns, _)| columns.iter().any(|column| column.name == folded(name)));
+        let is_column =
+            |name: &Ident| known.iter().any(|(_, columns, _)| columns.iter().any(|column| column.name == folded(name)));
         let row = |name: &Ident| {
-            let (_, columns, is_value) = known.iter().find(|(known, ..)| folded(known) == folded(name) && !is_column(name))?;
+            let (_, columns, is_value) =
+                known.iter().find(|(known, ..)| folded(known) == folded(name) && !is_column(name))?;
             if *is_value {
                 return columns.first().map(|column| column.expr.clone());
             }

@@ -115,8 +115,5 @@ impl Draft {
 }
 
 fn not_identity(column: &str, table: &str) -> Error {
-    Error::new(
-        ErrorKind::State,
-        format!("column \"{column}\" of relation \"{table}\" is not an identity column"),
-    )
+    Error::new(ErrorKind::State, format!("column \"{column}\" of relation \"{table}\" is not an identity column"))
 }

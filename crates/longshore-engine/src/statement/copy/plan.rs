@@ -56,7 +56,8 @@ impl CopyPlan {
         check_named(options, &target.names())?;
         let columns = target.table.relation.schema().columns();
         // JSON and arrays are read by the planner.
-        let is_loaded = condition.is_none() && !target.fields.iter().any(|field| columns[*field].column_type.is_inserted());
+        let is_loaded =
+            condition.is_none() && !target.fields.iter().any(|field| columns[*field].column_type.is_inserted());
         let followed = if is_loaded { target.followed(context, options.rejects.dry_run)? } else { None };
         if let Some(Followed { computed, mut rules }) = followed {
             rules.conflicts = target.conflicts(options)?;

@@ -133,9 +133,7 @@ fn said(name: &str, definition: &ColumnDef) -> Result<Said, Error> {
                 ..
             } => {
                 if said.generated.replace(expr.clone()).is_some() {
-                    return Err(Error::syntax(format!(
-                        "multiple generation clauses specified for column \"{name}\""
-                    )));
+                    return Err(Error::syntax(format!("multiple generation clauses specified for column \"{name}\"")));
                 }
                 continue;
             }

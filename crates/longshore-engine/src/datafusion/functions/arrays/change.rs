@@ -10,10 +10,11 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 
-use super::casts::cast_to;
 use super::measure::same;
-use super::{array_type, as_list, element_of, list_of, range, subscript_error};
+use super::{array_type, as_list, range, subscript_error};
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::nested::cast::cast_to;
+use crate::datafusion::functions::nested::{element_of, list_of};
 use crate::datafusion::functions::row_function::RowFunction;
 use crate::{Error, ErrorKind};
 
@@ -27,11 +28,20 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         RowFunction::new("array_replace", |types| array_type(types, 0), replace),
         RowFunction::new("trim_array", |types| array_type(types, 0), trim),
         RowFunction::new("array_fill", |types| fill_type(types), fill),
-        RowFunction::new("array or empty", |types| array_type(types, 0), |args, to| {
-            let lists = as_list(&args[0], to)?;
-            let DataType::List(item) = to else { return plan_err!("an array is wanted") };
-            Ok(Arc::new(ListArray::try_new(Arc::clone(item), lists.offsets().clone(), Arc::clone(lists.values()), None)?))
-        }),
+        RowFunction::new(
+            "array or empty",
+            |types| array_type(types, 0),
+            |args, to| {
+                let lists = as_list(&args[0], to)?;
+                let DataType::List(item) = to else { return plan_err!("an array is wanted") };
+                Ok(Arc::new(ListArray::try_new(
+                    Arc::clone(item),
+                    lists.offsets().clone(),
+                    Arc::clone(lists.values()),
+                    None,
+                )?))
+            },
+        ),
     ]
     .map(RowFunction::function)
     .into()

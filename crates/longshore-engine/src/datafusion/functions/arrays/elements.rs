@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Builder, ListArray, ListBuilder};
 use datafusion::arrow::array::make_comparator;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Builder, ListArray, ListBuilder};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 
-use super::casts::cast_to;
-use super::{array_type, as_list, flattened, innermost, list_of, range};
+use super::{array_type, as_list, range};
+use crate::datafusion::functions::nested::cast::cast_to;
+use crate::datafusion::functions::nested::{flattened, innermost, list_of};
 use crate::datafusion::functions::row_function::RowFunction;
 
 /// The function that makes one dimension of all; nobody can call it by its name.
@@ -21,20 +22,24 @@ pub(in crate::datafusion) const ORDINALS: &str = "array ordinals";
 pub(super) fn functions() -> Vec<ScalarUDF> {
     let boolean = |_: &[DataType]| Ok(DataType::Boolean);
     [
-        RowFunction::new("arraycontains", boolean, |args, _| relation(args, |left, right, is_same| {
-            right.clone().all(|at| left.clone().any(|own| is_same(own, at)))
-        })),
+        RowFunction::new("arraycontains", boolean, |args, _| {
+            relation(args, |left, right, is_same| right.clone().all(|at| left.clone().any(|own| is_same(own, at))))
+        }),
         RowFunction::new("arraycontained", boolean, |args, _| {
             let args = [Arc::clone(&args[1]), Arc::clone(&args[0])];
             relation(&args, |left, right, is_same| right.clone().all(|at| left.clone().any(|own| is_same(own, at))))
         }),
-        RowFunction::new("arrayoverlap", boolean, |args, _| relation(args, |left, right, is_same| {
-            right.clone().any(|at| left.clone().any(|own| is_same(own, at)))
-        })),
-        RowFunction::new(ELEMENTS, |types| Ok(list_of(innermost(&array_type(types, 0)?).clone())), |args, _| {
-            let lists: ArrayRef = Arc::new(as_list(&args[0], &array_type(&[args[0].data_type().clone()], 0)?)?);
-            flattened(&lists)
+        RowFunction::new("arrayoverlap", boolean, |args, _| {
+            relation(args, |left, right, is_same| right.clone().any(|at| left.clone().any(|own| is_same(own, at))))
         }),
+        RowFunction::new(
+            ELEMENTS,
+            |types| Ok(list_of(innermost(&array_type(types, 0)?).clone())),
+            |args, _| {
+                let lists: ArrayRef = Arc::new(as_list(&args[0], &array_type(&[args[0].data_type().clone()], 0)?)?);
+                flattened(&lists)
+            },
+        ),
         RowFunction::new(ORDINALS, |_| Ok(list_of(DataType::Int64)), ordinals),
     ]
     .map(RowFunction::function)
@@ -44,10 +49,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
 type Places = std::ops::Range<usize>;
 
 /// What two arrays are to each other, by which of their elements are the same; NULL is the same as nothing.
-fn relation(
-    args: &[ArrayRef],
-    holds: fn(&Places, &Places, &dyn Fn(usize, usize) -> bool) -> bool,
-) -> Result<ArrayRef> {
+fn relation(args: &[ArrayRef], holds: fn(&Places, &Places, &dyn Fn(usize, usize) -> bool) -> bool) -> Result<ArrayRef> {
     let (left, right) = united(&args[0], &args[1])?;
     let (own, others) = (left.values(), right.values());
     let compare = make_comparator(own, others, SortOptions::default())?;

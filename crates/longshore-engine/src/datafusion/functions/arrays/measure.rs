@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int32Builder, ListArray, ListBuilder, StringViewArray};
-use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::array::make_comparator;
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, Int32Array, Int32Builder, ListArray, ListBuilder, StringViewArray,
+};
+use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int32Type};
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 
-use super::casts::cast_to;
-use super::{array_type, as_list, element_of, flattened, list_of, range};
+use super::{array_type, as_list, range};
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::nested::cast::cast_to;
+use crate::datafusion::functions::nested::{element_of, flattened, list_of};
 use crate::datafusion::functions::row_function::RowFunction;
 use crate::{Error, ErrorKind};
 
@@ -25,9 +28,9 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         RowFunction::new("array_ndims", int, |args, _| {
             whole(args, |dimensions| (!dimensions.is_empty()).then_some(dimensions.len() as i32))
         }),
-        RowFunction::new("cardinality", int, |args, _| whole(args, |dimensions| {
-            Some(if dimensions.is_empty() { 0 } else { dimensions.iter().product() })
-        })),
+        RowFunction::new("cardinality", int, |args, _| {
+            whole(args, |dimensions| Some(if dimensions.is_empty() { 0 } else { dimensions.iter().product() }))
+        }),
         RowFunction::new("array_dims", |types| array_type(types, 0).map(|_| DataType::Utf8View), dims),
         RowFunction::new("array_position", int, position),
         RowFunction::new("array_positions", |types| array_type(types, 0).map(|_| list_of(DataType::Int32)), positions),

@@ -14,8 +14,9 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 
 use super::measure::dimensions;
-use super::{array_type, as_list, list_of};
+use super::{array_type, as_list};
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::nested::list_of;
 use crate::datafusion::functions::row_function::RowFunction;
 use crate::{Error, ErrorKind};
 
@@ -25,7 +26,11 @@ const VALUES_MAX: usize = 100_000_000;
 pub(super) fn functions() -> Vec<ScalarUDF> {
     [
         RowFunction::new("generate_series", |types| Ok(list_of(series_type(types)?)), series),
-        RowFunction::new("generate_subscripts", |types| array_type(types, 0).map(|_| list_of(DataType::Int32)), subscripts),
+        RowFunction::new(
+            "generate_subscripts",
+            |types| array_type(types, 0).map(|_| list_of(DataType::Int32)),
+            subscripts,
+        ),
     ]
     .map(RowFunction::function)
     .into()
@@ -54,7 +59,9 @@ fn series_type(types: &[DataType]) -> Result<DataType> {
     if let Some(scale) = all.iter().filter_map(|data_type| scale(data_type)).max() {
         return Ok(DataType::Decimal128(38, scale));
     }
-    let is_small = |data_type: &&&DataType| matches!(data_type, DataType::Int32 | DataType::Int16 | DataType::Int8 | DataType::Null);
+    let is_small = |data_type: &&&DataType| {
+        matches!(data_type, DataType::Int32 | DataType::Int16 | DataType::Int8 | DataType::Null)
+    };
     Ok(if all.iter().all(|data_type| is_small(&data_type)) { DataType::Int32 } else { DataType::Int64 })
 }
 
@@ -161,7 +168,8 @@ fn timestamps(args: &[ArrayRef], item: &datafusion::arrow::datatypes::FieldRef) 
     let [start, stop, step] = args else { return plan_err!("a series of timestamps takes a start, a stop and a step") };
     let (start, stop) = (cast(start, item.data_type())?, cast(stop, item.data_type())?);
     let step = cast(step, &DataType::Interval(IntervalUnit::MonthDayNano))?;
-    let (starts, stops) = (start.as_primitive::<TimestampMicrosecondType>(), stop.as_primitive::<TimestampMicrosecondType>());
+    let (starts, stops) =
+        (start.as_primitive::<TimestampMicrosecondType>(), stop.as_primitive::<TimestampMicrosecondType>());
     let steps = step.as_primitive::<IntervalMonthDayNanoType>();
     let values = TimestampMicrosecondBuilder::new().with_data_type(item.data_type().clone());
     let mut lists = ListBuilder::new(values).with_field(Arc::clone(item));
@@ -171,7 +179,8 @@ fn timestamps(args: &[ArrayRef], item: &datafusion::arrow::datatypes::FieldRef) 
             continue;
         }
         let (stop, step) = (stops.value(row), steps.value(row));
-        let direction = i128::from(step.months) * 30 * DAY + i128::from(step.days) * DAY + i128::from(step.nanoseconds) / 1000;
+        let direction =
+            i128::from(step.months) * 30 * DAY + i128::from(step.days) * DAY + i128::from(step.nanoseconds) / 1000;
         if direction == 0 {
             return Err(no_step());
         }

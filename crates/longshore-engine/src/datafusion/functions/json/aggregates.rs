@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::{Result, internal_err, plan_err};
 use datafusion::functions_aggregate::array_agg::array_agg_udaf;
 use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction, WindowFunction, WindowFunctionParams};
@@ -11,7 +12,6 @@ use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawAggregate
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Expr, Signature, Volatility, WindowFunctionDefinition, lit,
 };
-use datafusion::arrow::datatypes::FieldRef;
 
 use super::build;
 
@@ -40,7 +40,11 @@ impl AggregateUDFImpl for Named {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(if self.name.starts_with("jsonb") { super::types::jsonb() } else { super::types::json() })
+        Ok(if self.name.starts_with("jsonb") {
+            crate::datafusion::functions::json_types::jsonb()
+        } else {
+            crate::datafusion::functions::json_types::json()
+        })
     }
 
     fn accumulator(&self, _: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
@@ -61,7 +65,8 @@ impl ExprPlanner for JsonAggregates {
         let Some(parts) = parts(raw.func.name(), &raw.args)? else { return Ok(PlannerResult::Original(raw)) };
         let (collected, finish) = parts;
         let RawAggregateExpr { distinct, filter, order_by, null_treatment, .. } = raw;
-        let list = AggregateFunction::new_udf(array_agg_udaf(), vec![collected], distinct, filter, order_by, null_treatment);
+        let list =
+            AggregateFunction::new_udf(array_agg_udaf(), vec![collected], distinct, filter, order_by, null_treatment);
         Ok(PlannerResult::Planned(finished(finish, Expr::AggregateFunction(list))?))
     }
 

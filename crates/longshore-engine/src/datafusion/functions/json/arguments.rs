@@ -5,8 +5,8 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use longshore_json::{JsonError, Value};
 
-use super::types::{failed, texts};
-use crate::datafusion::functions::arrays::text;
+use crate::datafusion::functions::json_types::{failed, texts};
+use crate::datafusion::functions::nested::array_text as text;
 
 /// Lists of texts, which are arrays or their text form.
 pub(super) enum Lists {
@@ -70,7 +70,7 @@ impl<T> Memo<T> {
             text.clone_into(&mut self.text);
         }
         // It was made just now, or before.
-        self.made.as_ref().ok_or_else(|| super::types::invalid("no value was made"))
+        self.made.as_ref().ok_or_else(|| crate::datafusion::functions::json_types::invalid("no value was made"))
     }
 }
 

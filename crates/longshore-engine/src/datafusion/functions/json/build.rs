@@ -9,11 +9,11 @@ use datafusion::logical_expr::ScalarUDF;
 use longshore_json::{Value, escape};
 
 use super::arguments::Lists;
-use super::types::{failed, invalid, json, jsonb, name_of, wrapped};
 use super::write::Writer;
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::json_types::{failed, invalid, json, jsonb, name_of, wrapped};
+use crate::datafusion::functions::nested::text_out;
 use crate::datafusion::functions::row_function::RowFunction;
-use crate::datafusion::functions::text_out;
 use crate::{Error, ErrorKind};
 
 pub(super) fn functions() -> Vec<RowFunction> {
@@ -47,11 +47,7 @@ fn in_form(text: String, to: &DataType) -> Result<String> {
 }
 
 /// The texts that `write` appends for each row, as values of the type; NULL where it says so.
-fn made(
-    rows: usize,
-    to: &DataType,
-    mut write: impl FnMut(usize, &mut String) -> Result<bool>,
-) -> Result<ArrayRef> {
+fn made(rows: usize, to: &DataType, mut write: impl FnMut(usize, &mut String) -> Result<bool>) -> Result<ArrayRef> {
     let mut builder = StringViewBuilder::with_capacity(rows);
     for row in 0..rows {
         let mut text = String::new();
@@ -104,7 +100,10 @@ fn build_object(args: &[ArrayRef], to: &DataType, first: usize) -> Result<ArrayR
         for (at, (keys, value)) in keys.iter().zip(&values).enumerate() {
             out.push_str(if at > 0 { ", " } else { "" });
             if keys.is_null(row) {
-                return Err(invalid(format!("argument {} cannot be null: Object keys should be text.", first + 2 * at)));
+                return Err(invalid(format!(
+                    "argument {} cannot be null: Object keys should be text.",
+                    first + 2 * at
+                )));
             }
             escape(keys.value(row), out);
             out.push_str(" : ");
@@ -155,7 +154,7 @@ fn object(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
         if dimensions(array) == 1 {
             return Lists::new(array);
         }
-        Lists::new(&crate::datafusion::functions::arrays::flattened(array)?)
+        Lists::new(&crate::datafusion::functions::nested::flattened(array)?)
     };
     let (keys, values) = (flattened(&args[0])?, args.get(1).map(flattened).transpose()?);
     made(args[0].len(), to, |row, out| {
@@ -174,7 +173,11 @@ fn object(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
             }
             None => {
                 if keys.len() % 2 == 1 {
-                    let message = if is_of_pairs { "array must have two columns" } else { "array must have even number of elements" };
+                    let message = if is_of_pairs {
+                        "array must have two columns"
+                    } else {
+                        "array must have even number of elements"
+                    };
                     return Err(subscripts(message));
                 }
                 let mut keys = keys.into_iter();

@@ -10,7 +10,7 @@ use longshore_json::change::{self, At};
 use longshore_json::{JsonError, Value, parse, pretty, search};
 
 use super::arguments::{Lists, Memo, get, strict, value};
-use super::types::{failed, invalid, json, jsonb, texts, wrapped};
+use crate::datafusion::functions::json_types::{failed, invalid, json, jsonb, texts, wrapped};
 use crate::datafusion::functions::row_function::RowFunction;
 
 pub(super) fn functions() -> Vec<RowFunction> {
@@ -20,23 +20,42 @@ pub(super) fn functions() -> Vec<RowFunction> {
         RowFunction::new("jsonb_concat", jsonb_of, concat),
         RowFunction::new("jsonb_delete", jsonb_of, delete),
         RowFunction::new("jsonb_delete_path", jsonb_of, |args, to| at_path(args, to, |_, _| Ok(Change::Delete))),
-        RowFunction::new("jsonb_set", jsonb_of, |args, to| at_path(args, to, set))
-            .with_parameters(&["jsonb_in", "path", "replacement", "create_if_missing"]),
-        RowFunction::new("jsonb_set_lax", jsonb_of, |args, to| at_path(args, to, set_lax))
-            .with_parameters(&["jsonb_in", "path", "replacement", "create_if_missing", "null_value_treatment"]),
-        RowFunction::new("jsonb_insert", jsonb_of, |args, to| at_path(args, to, insert))
-            .with_parameters(&["jsonb_in", "path", "replacement", "insert_after"]),
-        RowFunction::new("jsonb_pretty", |_| Ok(DataType::Utf8View), |args, _| {
-            Ok(Arc::new(strict(args, |args| Ok(Some(pretty(&value(args[0])?))))?))
-        }),
-        RowFunction::new("json_strip_nulls", |_| Ok(json()), |args, to| {
-            let texts = strict(args, |args| {
-                let mut text = String::new();
-                change::write_stripped(&parse(args[0])?, &mut text);
-                Ok(Some(text))
-            });
-            Ok(wrapped(texts?, to))
-        }),
+        RowFunction::new("jsonb_set", jsonb_of, |args, to| at_path(args, to, set)).with_parameters(&[
+            "jsonb_in",
+            "path",
+            "replacement",
+            "create_if_missing",
+        ]),
+        RowFunction::new("jsonb_set_lax", jsonb_of, |args, to| at_path(args, to, set_lax)).with_parameters(&[
+            "jsonb_in",
+            "path",
+            "replacement",
+            "create_if_missing",
+            "null_value_treatment",
+        ]),
+        RowFunction::new("jsonb_insert", jsonb_of, |args, to| at_path(args, to, insert)).with_parameters(&[
+            "jsonb_in",
+            "path",
+            "replacement",
+            "insert_after",
+        ]),
+        RowFunction::new(
+            "jsonb_pretty",
+            |_| Ok(DataType::Utf8View),
+            |args, _| Ok(Arc::new(strict(args, |args| Ok(Some(pretty(&value(args[0])?))))?)),
+        ),
+        RowFunction::new(
+            "json_strip_nulls",
+            |_| Ok(json()),
+            |args, to| {
+                let texts = strict(args, |args| {
+                    let mut text = String::new();
+                    change::write_stripped(&parse(args[0])?, &mut text);
+                    Ok(Some(text))
+                });
+                Ok(wrapped(texts?, to))
+            },
+        ),
         RowFunction::new("jsonb_strip_nulls", jsonb_of, |args, to| {
             let texts = strict(args, |args| {
                 let mut value = value(args[0])?;
@@ -46,7 +65,9 @@ pub(super) fn functions() -> Vec<RowFunction> {
             Ok(wrapped(texts?, to))
         }),
         RowFunction::new("jsonb_contains", boolean, |args, _| questions(args, search::contains)),
-        RowFunction::new("jsonb_contained", boolean, |args, _| questions(args, |left, right| search::contains(right, left))),
+        RowFunction::new("jsonb_contained", boolean, |args, _| {
+            questions(args, |left, right| search::contains(right, left))
+        }),
         RowFunction::new("jsonb_exists", boolean, exists),
         RowFunction::new("jsonb_exists_any", boolean, |args, _| exist(args, |names, exists| names.iter().any(exists))),
         RowFunction::new("jsonb_exists_all", boolean, |args, _| exist(args, |names, exists| names.iter().all(exists))),
@@ -168,10 +189,9 @@ fn set_lax(args: &[StringViewArray], row: usize) -> Result<Change> {
         None => Err(invalid(
             "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"",
         )),
-        Some("raise_exception") => Err(failed(JsonError::new(
-            longshore_json::Problem::NullStep,
-            "JSON value must not be null",
-        ))),
+        Some("raise_exception") => {
+            Err(failed(JsonError::new(longshore_json::Problem::NullStep, "JSON value must not be null")))
+        }
         Some("use_json_null") if creates => Ok(Change::Set(Value::Null)),
         Some("use_json_null") => Ok(Change::Replace(Value::Null)),
         Some("delete_key") => Ok(Change::Delete),

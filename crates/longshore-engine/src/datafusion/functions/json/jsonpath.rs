@@ -10,7 +10,7 @@ use longshore_json::{JsonError, Problem, Value};
 
 use super::arguments::{Memo, get, value};
 use super::rows::{ListBuilder, list};
-use super::types::{failed, invalid, jsonb, texts, wrapped};
+use crate::datafusion::functions::json_types::{failed, invalid, jsonb, texts, wrapped};
 use crate::datafusion::functions::row_function::RowFunction;
 
 const PARAMETERS: [&str; 4] = ["target", "path", "vars", "silent"];
@@ -86,7 +86,9 @@ impl Arguments {
         let path = self.path_memo.get(path, Path::parse)?;
         let variables = self.variables_memo.get(variables, value)?;
         if !matches!(variables, Value::Object(_)) {
-            return Err(invalid("\"vars\" argument is not an object: Jsonpath parameters should be encoded as key-value pairs of \"vars\" object."));
+            return Err(invalid(
+                "\"vars\" argument is not an object: Jsonpath parameters should be encoded as key-value pairs of \"vars\" object.",
+            ));
         }
         let variables = (!self.is_operator).then_some(variables);
         match find(path, &value(target).map_err(failed)?, variables) {
@@ -139,7 +141,8 @@ fn values(args: &[ArrayRef], to: &DataType, make: fn(Vec<Value>) -> Value) -> Re
     let mut arguments = Arguments::new(args)?;
     let rows = arguments.values.len();
     let mut builder = StringViewBuilder::with_capacity(rows);
-    let is_null = |arguments: &Arguments, row| get(&arguments.values, row).is_none() || get(&arguments.paths, row).is_none();
+    let is_null =
+        |arguments: &Arguments, row| get(&arguments.values, row).is_none() || get(&arguments.paths, row).is_none();
     for row in 0..rows {
         match arguments.find(row, Path::query)? {
             Some(found) => builder.append_value(make(found).to_text()),

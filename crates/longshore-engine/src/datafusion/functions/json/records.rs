@@ -14,29 +14,37 @@ use longshore_json::{Kind, Node, Value, parse};
 
 use super::arguments::get;
 use super::rows::{ListBuilder, list};
-use super::types::{failed, invalid, name_of, texts, wrapped};
-use crate::datafusion::functions::arrays::casts::cast_to;
+use crate::datafusion::functions::json_types::{failed, invalid, name_of, texts, wrapped};
+use crate::datafusion::functions::nested::cast::cast_to;
+use crate::datafusion::functions::nested::text_out;
 use crate::datafusion::functions::row_function::RowFunction;
-use crate::datafusion::functions::text_out;
 
 pub(super) fn functions() -> Vec<RowFunction> {
     [
         RowFunction::new("json_to_record", row_type, |args, to| record(args, to, "json_to_record")),
         RowFunction::new("jsonb_to_record", row_type, |args, to| record(args, to, "jsonb_to_record")),
-        RowFunction::new("json_to_recordset", |types| Ok(list(row_type(types)?)), |args, to| {
-            records(args, to, "json_to_recordset")
-        }),
-        RowFunction::new("jsonb_to_recordset", |types| Ok(list(row_type(types)?)), |args, to| {
-            records(args, to, "jsonb_to_recordset")
-        }),
+        RowFunction::new(
+            "json_to_recordset",
+            |types| Ok(list(row_type(types)?)),
+            |args, to| records(args, to, "json_to_recordset"),
+        ),
+        RowFunction::new(
+            "jsonb_to_recordset",
+            |types| Ok(list(row_type(types)?)),
+            |args, to| records(args, to, "jsonb_to_recordset"),
+        ),
         RowFunction::new("json_populate_record", row_type, |args, to| record(args, to, "json_populate_record")),
         RowFunction::new("jsonb_populate_record", row_type, |args, to| record(args, to, "jsonb_populate_record")),
-        RowFunction::new("json_populate_recordset", |types| Ok(list(row_type(types)?)), |args, to| {
-            records(args, to, "json_populate_recordset")
-        }),
-        RowFunction::new("jsonb_populate_recordset", |types| Ok(list(row_type(types)?)), |args, to| {
-            records(args, to, "jsonb_populate_recordset")
-        }),
+        RowFunction::new(
+            "json_populate_recordset",
+            |types| Ok(list(row_type(types)?)),
+            |args, to| records(args, to, "json_populate_recordset"),
+        ),
+        RowFunction::new(
+            "jsonb_populate_recordset",
+            |types| Ok(list(row_type(types)?)),
+            |args, to| records(args, to, "jsonb_populate_recordset"),
+        ),
     ]
     .into()
 }
@@ -77,7 +85,9 @@ fn records(args: &[ArrayRef], to: &DataType, function: &str) -> Result<ArrayRef>
         };
         let elements = match parse(text).map_err(failed)?.kind {
             Kind::Array(elements) => elements,
-            _ if function.starts_with("jsonb") => return Err(invalid(format!("cannot call {function} on a non-array"))),
+            _ if function.starts_with("jsonb") => {
+                return Err(invalid(format!("cannot call {function} on a non-array")));
+            }
             Kind::Object(_) => return Err(invalid(format!("cannot call {function} on an object"))),
             _ => return Err(invalid(format!("cannot call {function} on a scalar"))),
         };

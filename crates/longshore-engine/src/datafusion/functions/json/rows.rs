@@ -10,35 +10,53 @@ use datafusion::arrow::datatypes::{DataType, Field, Fields};
 use datafusion::common::Result;
 use longshore_json::{Kind, Node, parse};
 
-use super::types::{failed, invalid, json, jsonb, texts, wrapped};
+use crate::datafusion::functions::json_types::{failed, invalid, json, jsonb, texts, wrapped};
 use crate::datafusion::functions::row_function::RowFunction;
 
 pub(super) fn functions() -> Vec<RowFunction> {
     [
-        RowFunction::new("json_array_elements", |_| Ok(list(json())), |args, to| {
-            elements(args, to, "json_array_elements")
-        }),
-        RowFunction::new("jsonb_array_elements", |_| Ok(list(jsonb())), |args, to| {
-            elements(args, to, "jsonb_array_elements")
-        }),
-        RowFunction::new("json_array_elements_text", |_| Ok(list(DataType::Utf8View)), |args, to| {
-            elements(args, to, "json_array_elements_text")
-        }),
-        RowFunction::new("jsonb_array_elements_text", |_| Ok(list(DataType::Utf8View)), |args, to| {
-            elements(args, to, "jsonb_array_elements_text")
-        }),
-        RowFunction::new("json_object_keys", |_| Ok(list(DataType::Utf8View)), |args, _| names(args, "json_object_keys")),
-        RowFunction::new("jsonb_object_keys", |_| Ok(list(DataType::Utf8View)), |args, _| {
-            names(args, "jsonb_object_keys")
-        }),
+        RowFunction::new(
+            "json_array_elements",
+            |_| Ok(list(json())),
+            |args, to| elements(args, to, "json_array_elements"),
+        ),
+        RowFunction::new(
+            "jsonb_array_elements",
+            |_| Ok(list(jsonb())),
+            |args, to| elements(args, to, "jsonb_array_elements"),
+        ),
+        RowFunction::new(
+            "json_array_elements_text",
+            |_| Ok(list(DataType::Utf8View)),
+            |args, to| elements(args, to, "json_array_elements_text"),
+        ),
+        RowFunction::new(
+            "jsonb_array_elements_text",
+            |_| Ok(list(DataType::Utf8View)),
+            |args, to| elements(args, to, "jsonb_array_elements_text"),
+        ),
+        RowFunction::new(
+            "json_object_keys",
+            |_| Ok(list(DataType::Utf8View)),
+            |args, _| names(args, "json_object_keys"),
+        ),
+        RowFunction::new(
+            "jsonb_object_keys",
+            |_| Ok(list(DataType::Utf8View)),
+            |args, _| names(args, "jsonb_object_keys"),
+        ),
         RowFunction::new("json_each", |_| Ok(list(pair(json()))), |args, to| members(args, to, "json_each")),
         RowFunction::new("jsonb_each", |_| Ok(list(pair(jsonb()))), |args, to| members(args, to, "jsonb_each")),
-        RowFunction::new("json_each_text", |_| Ok(list(pair(DataType::Utf8View))), |args, to| {
-            members(args, to, "json_each_text")
-        }),
-        RowFunction::new("jsonb_each_text", |_| Ok(list(pair(DataType::Utf8View))), |args, to| {
-            members(args, to, "jsonb_each_text")
-        }),
+        RowFunction::new(
+            "json_each_text",
+            |_| Ok(list(pair(DataType::Utf8View))),
+            |args, to| members(args, to, "json_each_text"),
+        ),
+        RowFunction::new(
+            "jsonb_each_text",
+            |_| Ok(list(pair(DataType::Utf8View))),
+            |args, to| members(args, to, "jsonb_each_text"),
+        ),
     ]
     .into()
 }
@@ -156,7 +174,9 @@ fn members(args: &[ArrayRef], to: &DataType, function: &str) -> Result<ArrayRef>
                 }
                 lists.append(Some(members.len()));
             }
-            _ if function.starts_with("jsonb") => return Err(invalid(format!("cannot call {function} on a non-object"))),
+            _ if function.starts_with("jsonb") => {
+                return Err(invalid(format!("cannot call {function} on a non-object")));
+            }
             Kind::Array(_) => return Err(invalid("cannot deconstruct an array as an object")),
             _ => return Err(invalid("cannot deconstruct a scalar")),
         }

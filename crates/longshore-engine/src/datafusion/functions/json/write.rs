@@ -5,8 +5,8 @@ use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::Result;
 use longshore_json::escape;
 
-use super::types::{name_of, texts};
-use crate::datafusion::functions::text_out;
+use crate::datafusion::functions::json_types::{name_of, texts};
+use crate::datafusion::functions::nested::text_out;
 
 /// Values that are written as JSON.
 pub(super) struct Writer {
@@ -37,9 +37,10 @@ impl Writer {
             DataType::Struct(fields) if is_number(fields) => Form::Number(text_out::texts(array)?),
             DataType::Struct(fields) if !text_out::is_wrapper(array.data_type()) => {
                 let columns = array.as_struct().columns().iter();
-                let members = fields.iter().zip(columns).map(|(field, column): (&FieldRef, &ArrayRef)| {
-                    Ok((field.name().clone(), Self::new(column)?))
-                });
+                let members = fields
+                    .iter()
+                    .zip(columns)
+                    .map(|(field, column): (&FieldRef, &ArrayRef)| Ok((field.name().clone(), Self::new(column)?)));
                 Form::Row(members.collect::<Result<_>>()?)
             }
             DataType::List(_) => Form::List(Box::new(Self::new(array.as_list::<i32>().values())?)),

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
-    DataType, Date32Type, Float32Type, Float64Type, TimeUnit, Time64MicrosecondType, TimestampMicrosecondType,
+    DataType, Date32Type, Float32Type, Float64Type, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 use datafusion::common::Result;
 use longshore_csv::write;
 
-use super::json::types as json;
-use super::numeric::convert::convert;
-use super::numeric::is_numeric;
+use crate::datafusion::functions::json_types as json;
+use crate::datafusion::functions::numeric::convert::convert;
+use crate::datafusion::functions::numeric::is_numeric;
 
 /// The text of each value of an array of any type.
 pub(in crate::datafusion) fn texts(array: &ArrayRef) -> Result<StringViewArray> {

@@ -9,10 +9,10 @@ use datafusion::common::Result;
 use longshore_json::path::Path;
 use longshore_json::{JsonError, Number, Value, validate};
 
-use super::types::{failed, is_jsonb, name_of, texts, wrapped};
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::numeric;
 use crate::datafusion::functions::information::type_name;
+use crate::datafusion::functions::json_types::{failed, is_jsonb, name_of, texts, wrapped};
 use crate::datafusion::functions::numeric::is_numeric;
 use crate::{Error, ErrorKind};
 
@@ -41,9 +41,8 @@ pub(in crate::datafusion) fn convert(array: &ArrayRef, to: &DataType) -> Result<
             })?;
             checked(&numbers, to)?;
             let numbers: ArrayRef = Arc::new(numbers);
-            numeric::convert(&numbers, to).map_err(|_| {
-                external(Error::new(ErrorKind::OutOfRange, format!("{} out of range", type_name(to))))
-            })
+            numeric::convert(&numbers, to)
+                .map_err(|_| external(Error::new(ErrorKind::OutOfRange, format!("{} out of range", type_name(to)))))
         }
         _ => {
             let message = format!("cannot cast type {} to {}", type_name(from), type_name(to));

@@ -1,26 +1,12 @@
-//! The text form of arrays, `{1,"a b",NULL}`, read; and texts made of arrays, arrays made of texts.
+//! The text form of arrays, `{1,"a b",NULL}`, read.
 
-use std::sync::Arc;
-
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
-use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, Result};
-use datafusion::logical_expr::ScalarUDF;
 
-use super::{array_type, as_list, flattened, range};
 use crate::datafusion::errors::external;
-use crate::datafusion::functions::row_function::RowFunction;
-use crate::datafusion::functions::text_out;
 use crate::{Error, ErrorKind};
 
 /// Dimensions of an array, at most; as in PostgreSQL.
 const DIMENSIONS_MAX: usize = 6;
-
-pub(super) fn functions() -> Vec<ScalarUDF> {
-    [RowFunction::new("array_to_string", |types| array_type(types, 0).map(|_| DataType::Utf8View), to_string)]
-        .map(RowFunction::function)
-        .into()
-}
 
 /// An element of an array in its text form.
 #[derive(Debug, PartialEq)]
@@ -111,7 +97,8 @@ impl Parser<'_> {
     fn array(&mut self) -> Result<Vec<Element>> {
         self.depth += 1;
         if self.depth > DIMENSIONS_MAX {
-            let message = format!("number of array dimensions ({}) exceeds the maximum allowed ({DIMENSIONS_MAX})", self.depth);
+            let message =
+                format!("number of array dimensions ({}) exceeds the maximum allowed ({DIMENSIONS_MAX})", self.depth);
             return Err(external(Error::new(ErrorKind::TooLarge, message)));
         }
         let mut elements = Vec::new();
@@ -202,38 +189,6 @@ impl Parser<'_> {
     }
 }
 
-/// `array_to_string(array, delimiter [, null])`
-fn to_string(args: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
-    let types: Vec<DataType> = args.iter().map(|arg| arg.data_type().clone()).collect();
-    let lists: ArrayRef = Arc::new(as_list(&args[0], &array_type(&types, 0)?)?);
-    let lists = flattened(&lists)?;
-    let lists = lists.as_list::<i32>();
-    let items = super::casts::cast_to(&element_texts(lists.values())?, &DataType::Utf8View)?;
-    let items = items.as_string_view();
-    let delimiters = text_out::texts(&args[1])?;
-    let nulls = args.get(2).map(text_out::texts).transpose()?;
-    let mut builder = StringViewBuilder::with_capacity(lists.len());
-    for row in 0..lists.len() {
-        if lists.is_null(row) || delimiters.is_null(row) {
-            builder.append_null();
-            continue;
-        }
-        let null = nulls.as_ref().filter(|nulls| !nulls.is_null(row)).map(|nulls| nulls.value(row));
-        let shown = range(lists, row).filter_map(|at| if items.is_null(at) { null } else { Some(items.value(at)) });
-        builder.append_value(shown.collect::<Vec<_>>().join(delimiters.value(row)));
-    }
-    Ok(Arc::new(builder.finish()))
-}
-
-/// The texts of elements; those of booleans are short.
-fn element_texts(values: &ArrayRef) -> Result<ArrayRef> {
-    if values.data_type() == &DataType::Boolean {
-        let texts = values.as_boolean().iter().map(|value| value.map(|value| if value { "t" } else { "f" }));
-        return Ok(Arc::new(texts.collect::<datafusion::arrow::array::StringViewArray>()));
-    }
-    Ok(Arc::new(text_out::texts(values)?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,7 +207,9 @@ mod tests {
         ] {
             assert_eq!(flat_elements(text).unwrap(), expected, "{text}");
         }
-        for text in ["", "1", "{", "{1", "{1,}", "{,}", "{\"a\"b}", "{{1},2}", "{{1,2},{3}}", "{1}x", "{a\"b}", "[0:1]={1,2}"] {
+        for text in
+            ["", "1", "{", "{1", "{1,}", "{,}", "{\"a\"b}", "{{1},2}", "{{1,2},{3}}", "{1}x", "{a\"b}", "[0:1]={1,2}"]
+        {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse(&"{".repeat(100_000)).is_err());
