@@ -25,9 +25,12 @@ impl Lists {
         })
     }
 
-    /// Whether the list of `row` is one of pairs, written as text.
-    pub(super) fn is_of_pairs(&self, row: usize) -> bool {
-        matches!(self, Self::Texts(texts) if get(texts, row).is_some_and(text::is_nested))
+    /// The lengths of the dimensions of a list that is written as text.
+    pub(super) fn shape(&self, row: usize) -> Result<Option<Vec<usize>>> {
+        match self {
+            Self::Texts(texts) => get(texts, row).map(text::shape).transpose(),
+            Self::Arrays(..) => Ok(None),
+        }
     }
 
     /// The list of `row`, unless it is NULL.

@@ -158,7 +158,12 @@ fn object(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
     };
     let (keys, values) = (flattened(&args[0])?, args.get(1).map(flattened).transpose()?);
     made(args[0].len(), to, |row, out| {
-        let is_of_pairs = dimensions(&args[0]) == 2 || keys.is_of_pairs(row);
+        let is_of_pairs = match keys.shape(row)?.as_deref() {
+            Some([_, _, _, ..]) => return Err(subscripts("wrong number of array subscripts")),
+            Some([_, columns]) if *columns != 2 => return Err(subscripts("array must have two columns")),
+            Some(shape) => shape.len() == 2,
+            None => dimensions(&args[0]) == 2,
+        };
         let Some(keys) = keys.get(row)? else { return Ok(false) };
         let pairs: Vec<(Option<String>, Option<String>)> = match &values {
             Some(values) => {

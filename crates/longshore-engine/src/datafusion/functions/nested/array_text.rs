@@ -33,9 +33,18 @@ fn flatten(elements: Vec<Element>, all: &mut Vec<Option<String>>) {
     }
 }
 
-/// Whether the text of an array is one of arrays.
-pub(in crate::datafusion) fn is_nested(text: &str) -> bool {
-    text.bytes().filter(|byte| !byte.is_ascii_whitespace()).take_while(|byte| *byte == b'{').count() > 1
+/// The lengths of the dimensions of an array.
+pub(in crate::datafusion) fn shape(text: &str) -> Result<Vec<usize>> {
+    let mut shape = Vec::new();
+    let elements = parse(text)?;
+    let mut level = elements.as_slice();
+    loop {
+        shape.push(level.len());
+        match level.first() {
+            Some(Element::Array(inner)) => level = inner,
+            _ => return Ok(shape),
+        }
+    }
 }
 
 /// The elements of an array.
