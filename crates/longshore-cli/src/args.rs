@@ -11,6 +11,7 @@ use longshore_engine::{Config, Durability, Kernel, Naptime, WalSize};
 use crate::generate::{SCALE_MAX, SCALE_MIN, TextFormat};
 use crate::human;
 use crate::output::Format;
+use crate::script::name_in;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,6 +20,7 @@ Examples:
   longshore -c \"SELECT 1\"                    run statements and leave
   longshore -f schema.sql -f queries.sql     run files, in order
   longshore --format csv < report.sql > report.csv
+  longshore -v day=2024-05-01 -f report.sql  run a file in which :'day' stands for 2024-05-01
   longshore -c \"SELECT count(*) FROM read_csv('a.csv', columns => {'id': 'BIGINT'})\"
   longshore generate tpch --scale 1 --out tpch
   longshore demo                             load, work and unload 1 GB of TPC-H
@@ -71,6 +73,12 @@ pub(crate) struct RunOptions {
     pub(crate) steps: Vec<Step>,
     /// How results are written.
     pub(crate) format: Format,
+    /// Variables of statements.
+    pub(crate) variables: Vec<(String, String)>,
+    /// Whether tags and the like are left out.
+    pub(crate) quiet: bool,
+    /// Whether the shell begins without the user's script.
+    pub(crate) no_init: bool,
     /// Where costs are appended.
     pub(crate) stats: Option<PathBuf>,
     /// The directory of the database; without, it is in memory.
@@ -130,6 +138,18 @@ struct Args {
     /// How results are written
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+
+    /// Set a variable, which :NAME in statements stands for; may be repeated
+    #[arg(short = 'v', long = "variable", visible_alias = "set", value_name = "NAME=VALUE", value_parser = parse_variable)]
+    variables: Vec<(String, String)>,
+
+    /// Leave out command tags, the greeting of the shell and the like
+    #[arg(short = 'q', long)]
+    quiet: bool,
+
+    /// Open the shell without running ~/.longshorerc
+    #[arg(short = 'X', long)]
+    no_init: bool,
 
     /// Append what each statement cost to FILE, one JSON object per line
     #[arg(long, value_name = "FILE")]
@@ -268,6 +288,9 @@ fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
         None => Action::Run(RunOptions {
             steps: steps(matches, args.commands, args.files),
             format: args.format,
+            variables: args.variables,
+            quiet: args.quiet,
+            no_init: args.no_init,
             stats: args.stats,
             directory: args.directory,
             durability,
@@ -334,6 +357,14 @@ fn kernel_from(value: Option<&std::ffi::OsStr>) -> Result<Option<Kernel>, String
             Err(format!("LONGSHORE_KERNEL: '{name}' {problem}; available here: {}", available.join(", ")))
         }
     }
+}
+
+fn parse_variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    if name.is_empty() || name_in(name) != name {
+        return Err(String::from("write NAME=VALUE; a name has letters, digits and _ only"));
+    }
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn parse_threads(text: &str) -> Result<usize, String> {

@@ -84,11 +84,7 @@ fn perform(invocation: Invocation) -> Result<(), Failure> {
 async fn run_statements(config: Config, options: RunOptions) -> Result<(), Failure> {
     let interactive = options.steps.is_empty() && std::io::stdin().is_terminal();
     let mut runner = Runner::new(config, &options, interactive)?;
-    let result = if interactive {
-        shell::run(&mut runner, options.directory.as_deref()).await
-    } else {
-        runner.steps(options.steps).await
-    };
+    let result = if interactive { shell::run(&mut runner, &options).await } else { runner.steps(options.steps).await };
     let closed = runner.close();
     result.and(closed)
 }

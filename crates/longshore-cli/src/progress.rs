@@ -3,13 +3,13 @@
 //! A thread reads the counters of the statement ten times a second; the statement knows nothing of it. Statements
 //! that end within [`QUIET`] show nothing.
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use console::Term;
 use longshore_engine::{Control, Progress};
 
 use crate::human;
@@ -18,6 +18,15 @@ use crate::human;
 const QUIET: Duration = Duration::from_millis(250);
 /// Time between two looks at the counters.
 const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Characters between the brackets of a bar.
+const BAR_WIDTH: usize = 24;
+/// Cells that stay free for what a terminal shows of Ctrl-C.
+const CONTROL_C_WIDTH: usize = 3;
+/// What turns where the end is not known.
+const SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
+/// Goes to the first column, and takes the line away.
+const CLEAR_LINE: &str = "\r\u{1b}[2K";
 
 /// Where counters come from.
 pub(crate) trait Counters: Send + Sync + 'static {
@@ -85,20 +94,21 @@ impl Drop for Display {
 }
 
 /// The line on the terminal.
+///
+/// It is no longer than what it says, so that the `^C` that a terminal shows behind it does not begin another line, which would
+/// stay.
 struct Bar {
-    line: ProgressBar,
+    label: String,
     started: Instant,
     /// Counters fall when a statement turns to its next file; the rates start anew then.
     bytes_before: u64,
-    total_known: bool,
+    /// How often it was shown.
+    shown: usize,
 }
 
 impl Bar {
     fn new(label: &str, started: Instant) -> Self {
-        let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
-            .with_style(style(false))
-            .with_prefix(label.to_owned());
-        Self { line, started, bytes_before: 0, total_known: false }
+        Self { label: label.to_owned(), started, bytes_before: 0, shown: 0 }
     }
 
     fn show(&mut self, progress: &Progress) {
@@ -107,28 +117,28 @@ impl Bar {
             self.started = Instant::now();
         }
         self.bytes_before = done;
-        if self.total_known != (total > 0) {
-            self.total_known = total > 0;
-            self.line.set_style(style(self.total_known));
-        }
-        if self.total_known {
-            self.line.set_length(total);
-            self.line.set_position(done.min(total));
-        }
-        self.line.set_message(message(total, done, rows, self.started.elapsed()));
-        self.line.tick();
+        let sign = if total > 0 { bar(done, total) } else { SPINNER[self.shown % SPINNER.len()].to_owned() };
+        self.shown += 1;
+        let text = format!("{:10} {sign} {}", self.label, message(total, done, rows, self.started.elapsed()));
+        let width = usize::from(Term::stderr().size().1).saturating_sub(CONTROL_C_WIDTH);
+        let line: String = text.chars().take(width).collect();
+        // If standard error is closed, nobody wants to know.
+        let _ = write!(std::io::stderr(), "{CLEAR_LINE}{line}");
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.line.finish_and_clear();
+        let _ = write!(std::io::stderr(), "{CLEAR_LINE}");
     }
 }
 
-fn style(total_known: bool) -> ProgressStyle {
-    let template = if total_known { "{prefix:10} [{bar:24}] {msg}" } else { "{prefix:10} {spinner} {msg}" };
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ")
+/// `[====>   ]`
+fn bar(done: u64, total: u64) -> String {
+    let filled = (done.min(total) as f64 / total as f64 * BAR_WIDTH as f64) as usize;
+    let head = if filled < BAR_WIDTH { ">" } else { "" };
+    let line = "=".repeat(filled) + head;
+    format!("[{line:BAR_WIDTH$}]")
 }
 
 /// The counters in words: `412 MB of 760 MB, 2.51 GB/s, 20.1 M rows/s, 0:00 left`.
@@ -170,6 +180,13 @@ mod tests {
         );
         assert_eq!(message(0, 0, 0, second), "0:01");
         assert_eq!(message(100, 0, 0, second), "0 B of 100 B, 0:01");
+    }
+
+    #[test]
+    fn bars_fill() {
+        assert_eq!(bar(0, 100), format!("[>{}]", " ".repeat(23)));
+        assert_eq!(bar(50, 100), format!("[{}>{}]", "=".repeat(12), " ".repeat(11)));
+        assert_eq!(bar(200, 100), format!("[{}]", "=".repeat(24)));
     }
 
     #[test]

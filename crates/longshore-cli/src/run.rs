@@ -6,10 +6,13 @@
 mod describe;
 mod failure;
 pub(crate) mod meta;
+mod pager;
+mod results;
+mod scripts;
 mod streams;
 
-use std::io::{self, BufWriter, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,48 +21,71 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::SchemaRef;
 use console::Term;
 use futures::{StreamExt as _, TryStreamExt as _};
-use longshore_engine::{Config, Database, Outcome, Report, RowStream, Session};
+use longshore_engine::{Config, Database, Error, Outcome, Report, RowStream, Session};
 
-use crate::args::{RunOptions, Step};
+use crate::args::RunOptions;
 use crate::human;
 use crate::interrupt::Interrupts;
-use crate::output::{Expanded, Format, Printer};
+use crate::output::{Expanded, Format, Look, Printer, Screen};
 use crate::progress::Display;
-use crate::script::{Item, Script, first_word};
+use crate::script::{Lines, SharedLines, Variables, first_word};
 use crate::stats::{self, Stats};
 
 pub(crate) use failure::{Failure, Reason};
-use meta::Flow;
-use streams::{DUMP_LINES, FileData, FileText, InlineData, PipedOutput};
+use pager::Pager;
+use results::Results;
+use streams::InlineData;
 
 /// Bytes of results that are gathered before they are written.
 const OUTPUT_BUFFER_BYTES: usize = 256 << 10;
-/// Width of a terminal that does not tell.
-const TERMINAL_WIDTH_DEFAULT: usize = 80;
+/// A terminal that does not tell its size, in character cells.
+const SCREEN_DEFAULT: (u16, u16) = (24, 80);
 /// How long a cancelled statement is waited for at the end.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
-/// Files that are open within each other at most, so that one that includes itself ends.
-const OPEN_FILES_MAX: usize = 64;
+/// Characters of a value that a terminal shows in the shell.
+const VALUE_WIDTH_MAX: usize = 1000;
 
 /// A session with its settings, its output and its costs.
 pub(crate) struct Runner {
     session: Session,
-    output: PipedOutput,
+    results: Results,
     interrupts: Interrupts,
     stats: Option<Stats>,
-    format: Format,
-    /// `\x`
-    pub(crate) expanded: Expanded,
+    /// How results look.
+    pub(crate) look: Look,
     /// `\timing`
     pub(crate) timing: bool,
-    /// Standard input gives the statements, so `COPY FROM STDIN` reads what follows them.
-    input_is_script: bool,
+    /// Which results go through a pager.
+    pub(crate) paging: Paging,
+    /// `\set`
+    pub(crate) variables: Variables,
+    /// A person types the statements.
+    is_interactive: bool,
+    /// The script that runs; `COPY FROM STDIN` reads what follows in it.
+    lines: Option<SharedLines>,
+    /// Lines that statements have read of it and that were not counted yet.
+    data_lines: usize,
+    /// The folder of the file that runs.
+    directory_of_script: Option<PathBuf>,
     /// Files that are open within each other.
     open_files: usize,
-    /// What the next COPY FROM STDIN reads, where a file has that behind the statement.
-    data: Option<FileData>,
+    /// The directory of the database; without, it is in memory.
+    directory: Option<PathBuf>,
+    /// `\errverbose`
+    last_error: Option<Error>,
     /// The key that ends that meta-commands are refused, in what pg_dump writes.
-    pub(crate) restricted: Option<String>,
+    restricted: Option<String>,
+}
+
+/// Which results on a terminal go through a pager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paging {
+    /// None.
+    Off,
+    /// Those that are longer than the terminal.
+    Long,
+    /// All.
+    Always,
 }
 
 impl Runner {
@@ -87,44 +113,38 @@ impl Runner {
             None => Database::open(config)?,
         };
         let mut session = database.session();
-        let output = PipedOutput::default();
-        session.set_output(output.clone());
+        let results = Results::default();
+        session.set_output(results.clone());
+        let mut look = Look { format: options.format, ..Look::default() };
+        if interactive && io::stdout().is_terminal() {
+            look.expanded = Expanded::Auto;
+            look.value_width = Some(VALUE_WIDTH_MAX);
+        }
+        let mut variables = Variables::default();
+        for (name, value) in &options.variables {
+            variables.set(name, value);
+        }
+        if options.quiet {
+            variables.set("QUIET", "on");
+        }
         Ok(Self {
             session,
-            output,
+            results,
             interrupts,
             stats,
-            format: options.format,
-            expanded: Expanded::default(),
+            look,
             timing: false,
-            input_is_script: options.steps.is_empty(),
+            paging: if interactive { Paging::Long } else { Paging::Off },
+            variables,
+            is_interactive: interactive,
+            lines: None,
+            data_lines: 0,
+            directory_of_script: None,
             open_files: 0,
-            data: None,
+            directory: options.directory.clone(),
+            last_error: None,
             restricted: None,
         })
-    }
-
-    /// Runs the steps of the command line, or standard input if there are none.
-    ///
-    /// # Errors
-    ///
-    /// The first failure of a statement, a file or the output.
-    pub(crate) async fn steps(&mut self, steps: Vec<Step>) -> Result<(), Failure> {
-        if steps.is_empty() {
-            return self.standard_input().await;
-        }
-        for step in steps {
-            match step {
-                Step::Sql(sql) => self.text(&sql).await?,
-                Step::File(path) if path.as_os_str() == "-" => self.standard_input().await?,
-                Step::File(path) => {
-                    if self.file(&path).await? == Flow::Leave {
-                        return Ok(());
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Ends the session and closes the database.
@@ -159,118 +179,21 @@ impl Runner {
         self.interrupts.forget();
     }
 
-    /// Runs the statements of `-c`.
-    async fn text(&mut self, sql: &str) -> Result<(), Failure> {
-        let mut script = Script::default();
-        let mut items: Vec<Item> = sql.split_inclusive('\n').flat_map(|line| script.line(line)).collect();
-        items.extend(script.end());
-        for item in items {
-            if self.item(item).await? == Flow::Leave {
-                break;
-            }
-        }
-        Ok(())
+    /// Whether a transaction block is open, and whether it has failed.
+    pub(crate) fn transaction(&self) -> Option<Result<(), ()>> {
+        let is_open = self.session.is_in_transaction();
+        is_open.then(|| if self.session.has_failed_transaction() { Err(()) } else { Ok(()) })
     }
 
-    /// Runs the statements of a file; a failure names its line.
-    ///
-    /// # Errors
-    ///
-    /// The first failure, or a file that cannot be read.
-    pub(crate) async fn file(&mut self, path: &Path) -> Result<Flow, Failure> {
-        if self.open_files == OPEN_FILES_MAX {
-            return Err(Reason::Message(format!(
-                "{}: files include each other more than {OPEN_FILES_MAX} deep; one of them seems to include itself",
-                path.display()
-            ))
-            .into());
-        }
-        self.open_files += 1;
-        let flow = self.statements_of(path).await;
-        self.open_files -= 1;
-        flow
+    /// Whether tags and the like are left out.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.variables.is_on("QUIET")
     }
 
-    async fn statements_of(&mut self, path: &Path) -> Result<Flow, Failure> {
-        let text = std::fs::read_to_string(path).map_err(|error| Reason::file(path, error))?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let mut text = FileText::new(text);
-        let is_dump = text.is_dump();
-        let mut script = Script::default();
-        while let Some(line) = text.line() {
-            for item in script.line(&line) {
-                let item = match item {
-                    Item::Statement { sql, line } if copies_standard_input(&sql) => {
-                        if let Some((data, lines)) = text.data() {
-                            script.skip(lines);
-                            self.data = Some(data);
-                        }
-                        Item::Statement { sql: if is_dump { in_text_format(sql) } else { sql }, line }
-                    }
-                    item => item,
-                };
-                if self.item_of(item, &path.display().to_string()).await? == Flow::Leave {
-                    return Ok(Flow::Leave);
-                }
-            }
-        }
-        match script.end() {
-            Some(item) => self.item_of(item, &path.display().to_string()).await,
-            None => Ok(Flow::Stay),
-        }
-    }
-
-    /// Runs the statements of standard input as they come.
-    async fn standard_input(&mut self) -> Result<(), Failure> {
-        const NAME: &str = "standard input";
-        let script_before = std::mem::replace(&mut self.input_is_script, true);
-        let mut script = Script::default();
-        let mut line = String::new();
-        let (mut head, mut is_dump) = (0..DUMP_LINES, false);
-        loop {
-            line.clear();
-            let length = io::stdin().read_line(&mut line).map_err(|error| Reason::file(Path::new(NAME), error))?;
-            if length == 0 {
-                break;
-            }
-            is_dump |= head.next().is_some() && FileText::new(&line).is_dump();
-            for item in script.line(&line) {
-                let item = match item {
-                    Item::Statement { sql, line } if is_dump && copies_standard_input(&sql) => {
-                        Item::Statement { sql: in_text_format(sql), line }
-                    }
-                    item => item,
-                };
-                if self.item_of(item, NAME).await? == Flow::Leave {
-                    return Ok(());
-                }
-            }
-        }
-        if let Some(item) = script.end() {
-            self.item_of(item, NAME).await?;
-        }
-        self.input_is_script = script_before;
-        Ok(())
-    }
-
-    async fn item_of(&mut self, item: Item, name: &str) -> Result<Flow, Failure> {
-        let (Item::Statement { line, .. } | Item::Meta { line, .. }) = item;
-        self.item(item).await.map_err(|failure| failure.at(name, line))
-    }
-
-    /// Runs a statement or a meta-command.
-    ///
-    /// # Errors
-    ///
-    /// The failure of either.
-    pub(crate) async fn item(&mut self, item: Item) -> Result<Flow, Failure> {
-        match item {
-            Item::Statement { sql, .. } => {
-                self.statement(&sql).await?;
-                Ok(Flow::Stay)
-            }
-            // A file may name files: the future would contain itself.
-            Item::Meta { text, .. } => Box::pin(meta::run(self, &text)).await,
+    /// Writes a line that `--quiet` leaves out to standard error.
+    pub(crate) fn remark(&self, text: &str) {
+        if !self.is_quiet() {
+            note(text);
         }
     }
 
@@ -288,9 +211,10 @@ impl Runner {
         let result = self.execute(sql).await;
         let seconds = started.elapsed().as_secs_f64();
         self.record(sql, seconds, &result)?;
+        self.note_result(&result);
         let done = result?;
         if !done.tag.is_empty() {
-            note(&describe(&done));
+            self.remark(&describe(&done));
         }
         if self.timing {
             note(&format!("Time: {:.3} ms", seconds * 1e3));
@@ -298,27 +222,63 @@ impl Runner {
         Ok(())
     }
 
-    async fn execute(&mut self, sql: &str) -> Result<Done, Failure> {
-        if first_word(sql) == "copy" {
-            if let Some(data) = self.data.take() {
-                self.session.set_input(data);
-            } else if self.input_is_script {
-                self.session.set_input(InlineData::default());
-            } else {
-                self.session.set_input(io::stdin());
-            }
+    /// Sets the variables that say what became of a statement.
+    fn note_result(&mut self, result: &Result<Done, Failure>) {
+        let (rows, sqlstate) = match result {
+            Ok(done) => (done.report.rows, "00000"),
+            Err(failure) => (0, failure.error().map_or("XX000", |error| error.kind().sqlstate())),
+        };
+        self.variables.set("ROW_COUNT", rows.to_string());
+        self.variables.set("ERROR", if result.is_err() { "true" } else { "false" });
+        self.variables.set("SQLSTATE", sqlstate);
+        if let Err(failure) = result {
+            self.variables.set("LAST_ERROR_MESSAGE", failure.to_string());
+            self.variables.set("LAST_ERROR_SQLSTATE", sqlstate);
+            self.last_error = failure.error().cloned();
         }
+    }
+
+    async fn execute(&mut self, sql: &str) -> Result<Done, Failure> {
+        let word = first_word(sql);
+        let data = (word == "copy").then(|| self.give_input()).flatten();
+        let done = self.execute_with_input(sql, &word).await;
+        if let Some(data) = data {
+            self.data_lines += data.finish().map_err(|error| Reason::file(Path::new("the data of COPY"), error))?;
+        }
+        done
+    }
+
+    /// Gives the session what `COPY FROM STDIN` reads: the next lines of the script, or of the terminal, or standard input.
+    fn give_input(&mut self) -> Option<InlineData> {
+        let lines = self.lines.clone().or_else(|| self.is_interactive.then(Lines::standard));
+        let Some(lines) = lines else {
+            self.session.set_input(io::stdin());
+            return None;
+        };
+        let data = InlineData::new(lines, self.lines.is_none() && io::stdin().is_terminal());
+        self.session.set_input(data.clone());
+        Some(data)
+    }
+
+    async fn execute_with_input(&mut self, sql: &str, word: &str) -> Result<Done, Failure> {
         let control = self.session.control();
         let interrupts = self.interrupts.clone();
         let _watch = interrupts.watch(Arc::clone(&control));
-        let mut display = Display::start(&first_word(sql), Arc::clone(&control));
+        // Where the data are typed, there is no place for it.
+        let is_typed = self.is_interactive && word == "copy" && self.lines.is_none() && is_from_stdin(sql);
+        let mut display = if is_typed { Display::default() } else { Display::start(word, Arc::clone(&control)) };
+        if is_typed {
+            note(
+                "Enter data to be copied followed by a newline.\nEnd with a backslash and a period on a line by itself, or Ctrl-D.",
+            );
+        }
         let outcome = self.session.execute(sql).await;
-        if self.output.is_broken() {
+        if self.results.is_broken() {
             return Err(Reason::BrokenPipe.into());
         }
         match outcome? {
             Outcome::Done { tag, report, notice } => {
-                self.output.flush().map_err(Reason::output)?;
+                self.results.flush().map_err(Reason::output)?;
                 if let Some(notice) = notice {
                     display.stop();
                     note(&notice);
@@ -349,37 +309,85 @@ impl Runner {
         concat_batches(&schema, &batches).map_err(|error| Reason::Message(error.to_string()).into())
     }
 
-    /// Writes rows to standard output.
+    /// Writes rows to where results go.
     fn show(&self, rows: &RecordBatch) -> Result<(), Failure> {
         let mut printer = self.printer(rows.schema());
-        let mut out = io::stdout().lock();
-        printer
-            .batch(rows, &mut out)
-            .and_then(|()| printer.finish(&mut out))
-            .map_err(|error| Reason::output(error).into())
+        let mut out = self.out();
+        printer.batch(rows, &mut out).and_then(|()| printer.finish(&mut out)).map_err(Reason::output)?;
+        Ok(out.finish().map_err(Reason::output)?)
+    }
+
+    /// Writes text to where results go.
+    fn show_text(&self, text: &str) -> Result<(), Failure> {
+        let mut out = self.out();
+        out.write_all(text.as_bytes()).map_err(Reason::output)?;
+        Ok(out.finish().map_err(Reason::output)?)
     }
 
     fn printer(&self, schema: SchemaRef) -> Printer {
-        Printer::new(self.format, self.expanded, terminal_width(), schema)
+        Printer::new(&self.look, self.screen(), schema)
     }
 
-    /// Writes the rows to standard output as they come; returns their number.
+    /// What results are shown on.
+    fn screen(&self) -> Screen {
+        let (height, width) = Term::stdout().size_checked().filter(|size| size.1 > 0).unwrap_or(SCREEN_DEFAULT);
+        let is_styled = self.is_interactive && self.results.is_stdout() && console::colors_enabled();
+        Screen { width: usize::from(width), height: usize::from(height), is_styled }
+    }
+
+    /// Where results go, through a pager where one is wanted.
+    fn out(&self) -> Out {
+        let is_shown = self.results.is_stdout() && io::stdout().is_terminal();
+        match self.paging {
+            Paging::Long | Paging::Always if is_shown => {
+                Out::Paged(Pager::new(self.screen(), self.paging == Paging::Always))
+            }
+            _ => Out::Direct(BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, self.results.clone())),
+        }
+    }
+
+    /// Whether rows go to a file or a program as CSV in its usual form, which all workers can write.
+    fn writes_plain_csv(&self) -> bool {
+        let is_shown = self.results.is_stdout() && io::stdout().is_terminal();
+        let look = &self.look;
+        look.format == Format::Csv && !look.tuples_only && look.null.as_ref().is_none_or(String::is_empty) && !is_shown
+    }
+
+    /// Writes the rows to where results go as they come; returns their number.
     async fn print(&self, mut rows: RowStream, display: &mut Display) -> Result<u64, Failure> {
+        if self.writes_plain_csv() && rows.has_plain_columns() {
+            let threads = self.database().config().threads;
+            let written = rows.write_csv(self.results.clone(), threads).await;
+            if self.results.is_broken() {
+                return Err(Reason::BrokenPipe.into());
+            }
+            return Ok(written?);
+        }
         let mut printer = self.printer(Arc::clone(rows.schema()));
-        let mut out = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, io::stdout());
+        let mut out = self.out();
         let mut count = 0;
         while let Some(batch) = rows.next().await {
-            let batch = batch?;
+            let batch = match batch {
+                Ok(batch) => batch,
+                Err(error) => {
+                    display.stop();
+                    out.finish().map_err(Reason::output)?;
+                    return Err(error.into());
+                }
+            };
             if batch.num_rows() == 0 {
                 continue;
             }
             display.stop();
             count += batch.num_rows() as u64;
             printer.batch(&batch, &mut out).map_err(Reason::output)?;
+            if out.was_left() {
+                return Ok(count);
+            }
         }
         display.stop();
         printer.finish(&mut out).map_err(Reason::output)?;
-        out.flush().map_err(Reason::output)?;
+        out.finish().map_err(Reason::output)?;
         Ok(count)
     }
 
@@ -408,20 +416,6 @@ impl Runner {
     }
 }
 
-/// Whether a statement is COPY ... FROM STDIN.
-fn copies_standard_input(sql: &str) -> bool {
-    let mut words = sql.split_ascii_whitespace().map(|word| word.trim_end_matches(['(', ';']));
-    first_word(sql) == "copy"
-        && words.any(|word| word.eq_ignore_ascii_case("from"))
-        && words.next().is_some_and(|word| word.eq_ignore_ascii_case("stdin"))
-}
-
-/// The statement with the format that the data of a dump have, unless it says one.
-fn in_text_format(sql: String) -> String {
-    let says_nothing = sql.split_ascii_whitespace().next_back().is_some_and(|word| word.eq_ignore_ascii_case("stdin"));
-    if says_nothing { sql + " WITH (FORMAT text)" } else { sql }
-}
-
 /// What a statement did.
 struct Done {
     tag: String,
@@ -448,10 +442,44 @@ pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Width of the terminal on standard output, in character cells.
-fn terminal_width() -> usize {
-    match Term::stdout().size_checked() {
-        Some((_, width)) if width > 0 => usize::from(width),
-        _ => TERMINAL_WIDTH_DEFAULT,
+/// Whether a COPY reads standard input.
+fn is_from_stdin(sql: &str) -> bool {
+    let words: Vec<String> = sql.split_whitespace().map(str::to_ascii_lowercase).collect();
+    words.windows(2).any(|pair| pair[0] == "from" && pair[1].trim_end_matches([';', '(']) == "stdin")
+}
+
+/// What results are written to.
+enum Out {
+    Direct(BufWriter<Results>),
+    Paged(Pager),
+}
+
+impl Out {
+    /// Whether nobody wants to see more.
+    fn was_left(&self) -> bool {
+        matches!(self, Self::Paged(pager) if pager.was_left())
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Direct(mut writer) => writer.flush(),
+            Self::Paged(pager) => pager.finish(),
+        }
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Direct(writer) => writer.write(bytes),
+            Self::Paged(pager) => pager.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Direct(writer) => writer.flush(),
+            Self::Paged(pager) => pager.flush(),
+        }
     }
 }

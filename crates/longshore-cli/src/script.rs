@@ -1,11 +1,19 @@
 //! Decides where statements and meta-commands begin and end in text that comes line by line.
 //!
-//! A line that starts with a backslash, where no statement is open, is a meta-command; everything else is SQL up to
-//! a semicolon. Lines are counted, so that an error can name the line of its statement.
+//! A semicolon ends a statement unless it stands in a text, a quoted name, a comment or between dollar quotes. A backslash
+//! outside of these begins a meta-command, also behind an open statement, which stays open (`SELECT 1 \gx`); so does a period
+//! where no statement is open (`.mode csv`). Variables are replaced while the text is read, as psql does. Lines are counted, so that an error can name the line of its statement.
 //!
 //! Not here: what a meta-command does (`run::meta`), running statements (`run`).
 
-use longshore_engine::split;
+mod conditions;
+mod lines;
+mod variables;
+
+use conditions::Conditions;
+pub(crate) use conditions::Misplaced;
+pub(crate) use lines::{Lines, SharedLines};
+pub(crate) use variables::{Variables, literal, name_in, truth};
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,9 +27,9 @@ pub(crate) enum Item {
     },
     /// A meta-command.
     Meta {
-        /// The line, with its backslash.
+        /// Its text, with its backslash.
         text: String,
-        /// Its number, from 1.
+        /// The number of its line, from 1.
         line: usize,
     },
 }
@@ -29,75 +37,337 @@ pub(crate) enum Item {
 /// Text that has come in and what of it is not yet done.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
+    /// What has come in.
+    waiting: String,
+    /// How much of `waiting` is done with.
+    at: usize,
+    /// Bytes from there that are the value of a variable: in them nothing is replaced.
+    replaced: usize,
+    /// Lines before that place.
+    lines: usize,
     /// The open statement with its line ends.
     open: String,
-    /// Line on which `open` starts, from 0.
-    open_line: usize,
-    lines: usize,
+    within: Within,
+    /// Parentheses that are open.
+    depth: usize,
+    /// The line of the first word of `open`, from 1.
+    first_word_line: Option<usize>,
+    /// The statement before `open`.
+    previous: String,
+    /// What `\if` has said.
+    pub(crate) conditions: Conditions,
+    /// Whether pg_dump has written it.
+    pub(crate) is_dump: bool,
+}
+
+/// What the end of the open statement stands in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Within {
+    #[default]
+    Code,
+    /// A text or a quoted name.
+    Quotes {
+        quote: u8,
+        backslash_escapes: bool,
+    },
+    LineComment,
+    /// A comment, this many deep.
+    Comment(usize),
+    /// Dollar quotes with their tag.
+    Dollars(String),
 }
 
 impl Script {
-    /// Takes the next line, with or without its line end; returns what is complete with it.
-    pub(crate) fn line(&mut self, line: &str) -> Vec<Item> {
-        let line = line.strip_suffix('\n').unwrap_or(line);
-        let line = line.strip_suffix('\r').unwrap_or(line);
-        if self.open.is_empty() {
-            self.open_line = self.lines;
+    /// Takes the next line, with or without its line end, or several lines.
+    pub(crate) fn push(&mut self, line: &str) {
+        for line in line.split_inclusive('\n') {
+            let line = line.strip_suffix('\n').unwrap_or(line);
+            self.waiting.push_str(line.strip_suffix('\r').unwrap_or(line));
+            self.waiting.push('\n');
         }
-        self.lines += 1;
-        if line.trim_start().starts_with('\\') && is_blank(&self.open) {
-            self.open.clear();
-            return vec![Item::Meta { text: line.trim().to_owned(), line: self.lines }];
-        }
-        self.open.push_str(line);
-        self.open.push('\n');
-        // Only a semicolon can complete a statement; without this a long one is split again at each line.
-        if line.contains(';') { self.take_complete() } else { Vec::new() }
     }
 
-    /// Counts lines that were read by others.
-    pub(crate) fn skip(&mut self, lines: usize) {
+    /// Puts text before all that waits, as if it had been typed.
+    pub(crate) fn push_front(&mut self, text: &str) {
+        self.waiting.insert_str(self.at, text);
+        self.replaced = 0;
+    }
+
+    /// Data were read from the source of the lines, which are not part of the script.
+    pub(crate) fn skip_lines(&mut self, lines: usize) {
         self.lines += lines;
+    }
+
+    /// The next item that is complete; nothing if another line is needed.
+    pub(crate) fn next(&mut self, variables: &Variables) -> Option<Item> {
+        loop {
+            let item = self.scan(variables)?;
+            let is_wanted = match &item {
+                Item::Statement { .. } => self.conditions.is_active(),
+                Item::Meta { text, .. } => self.conditions.is_active() || conditions::is_condition(text),
+            };
+            if is_wanted {
+                if let Item::Statement { sql, .. } = &item {
+                    self.previous.clone_from(sql);
+                }
+                return Some(item);
+            }
+        }
     }
 
     /// The statement that is still open at the end of the text, if any.
     pub(crate) fn end(&mut self) -> Option<Item> {
-        let open = std::mem::take(&mut self.open);
-        if is_blank(&open) {
-            return None;
-        }
-        let sql = open.trim();
-        let offset = open.len() - open.trim_start().len();
-        Some(Item::Statement {
-            line: 1 + self.open_line + newlines(&open[..offset + leading_blank(sql)]),
-            sql: sql.to_owned(),
-        })
+        let line = self.first_word_line;
+        let open = self.reset();
+        let sql = open.trim().to_owned();
+        line.filter(|_| self.conditions.is_active()).map(|line| Item::Statement { sql, line })
     }
 
     /// Whether no statement is open.
     pub(crate) fn is_blank(&self) -> bool {
-        is_blank(&self.open)
+        self.first_word_line.is_none() && self.within == Within::Code
     }
 
-    fn take_complete(&mut self) -> Vec<Item> {
-        let found = split(&self.open);
-        let mut at = 0;
-        let mut items = Vec::with_capacity(found.statements.len());
-        for sql in found.statements {
-            // Only white space and semicolons lie before a statement, so the first match is the statement.
-            let start = at + self.open[at..].find(&sql).unwrap_or(0);
-            at = start + sql.len();
-            if !is_blank(&sql) {
-                let first_word = start + leading_blank(&sql);
-                items.push(Item::Statement { line: 1 + self.open_line + newlines(&self.open[..first_word]), sql });
+    /// The open statement, or the one before it if none is open.
+    pub(crate) fn buffer(&self) -> &str {
+        if self.first_word_line.is_some() { self.open.trim() } else { &self.previous }
+    }
+
+    /// Takes the open statement, or the one before it if none is open.
+    pub(crate) fn take_buffer(&mut self) -> String {
+        if self.first_word_line.is_some() {
+            self.previous = self.reset().trim().to_owned();
+        }
+        self.previous.clone()
+    }
+
+    /// Drops the open statement.
+    pub(crate) fn clear_buffer(&mut self) {
+        self.reset();
+    }
+
+    /// Drops all that has come in and is not done.
+    pub(crate) fn clear(&mut self) {
+        self.reset();
+        self.waiting.clear();
+        (self.at, self.replaced) = (0, 0);
+    }
+
+    /// What is not yet looked at.
+    fn rest(&self) -> &str {
+        &self.waiting[self.at..]
+    }
+
+    /// What the next line continues, as psql's prompts tell it: `=` for nothing, `-` for a statement, `'`, `"`, `$`, `*` or
+    /// `(` for what is open in it.
+    pub(crate) fn continues(&self) -> char {
+        match &self.within {
+            Within::Quotes { quote, .. } => char::from(*quote),
+            Within::Comment(_) => '*',
+            Within::Dollars(_) => '$',
+            Within::Code | Within::LineComment if self.first_word_line.is_none() => '=',
+            Within::Code | Within::LineComment if self.depth > 0 => '(',
+            Within::Code | Within::LineComment => '-',
+        }
+    }
+
+    /// The text of the statement that ends or is given up here.
+    fn reset(&mut self) -> String {
+        self.within = Within::Code;
+        self.depth = 0;
+        self.first_word_line = None;
+        std::mem::take(&mut self.open)
+    }
+
+    /// Looks at what waits, up to the end of an item.
+    fn scan(&mut self, variables: &Variables) -> Option<Item> {
+        while !self.rest().is_empty() {
+            match self.within {
+                Within::Code => {
+                    if let Some(item) = self.scan_code(variables) {
+                        return Some(item);
+                    }
+                }
+                _ => self.scan_inside(),
             }
         }
-        let rest =
-            if found.rest.is_empty() { self.open.len() } else { at + self.open[at..].find(&found.rest).unwrap_or(0) };
-        self.open_line += newlines(&self.open[..rest]);
-        self.open.drain(..rest);
-        items
+        None
     }
+
+    /// Moves `length` bytes that wait to the open statement.
+    fn take(&mut self, length: usize) {
+        let taken = &self.waiting[self.at..self.at + length];
+        self.lines += newlines(&taken.as_bytes()[self.replaced.min(length)..]);
+        self.open.push_str(taken);
+        self.replaced = self.replaced.saturating_sub(length);
+        self.at += length;
+        if self.at == self.waiting.len() {
+            self.waiting.clear();
+            self.at = 0;
+        }
+    }
+
+    /// Drops `length` bytes that wait.
+    fn skip(&mut self, length: usize) {
+        let before = self.open.len();
+        self.take(length);
+        self.open.truncate(before);
+    }
+
+    /// Takes what stands in quotes or a comment, up to its end.
+    fn scan_inside(&mut self) {
+        let bytes = self.rest().as_bytes();
+        let (end, after) = match &self.within {
+            Within::Code => return,
+            Within::LineComment => (line_end(bytes), Within::Code),
+            Within::Quotes { quote, backslash_escapes } => match quotes_end(bytes, *quote, *backslash_escapes) {
+                Some(end) => (end, Within::Code),
+                None => (bytes.len(), self.within.clone()),
+            },
+            Within::Dollars(tag) => match self.rest().find(tag.as_str()) {
+                Some(start) => (start + tag.len(), Within::Code),
+                None => (bytes.len(), self.within.clone()),
+            },
+            Within::Comment(depth) => match comment_end(bytes, *depth) {
+                (end, 0) => (end, Within::Code),
+                (end, depth) => (end, Within::Comment(depth)),
+            },
+        };
+        self.take(end);
+        self.within = after;
+    }
+
+    /// Takes code up to what is special in it, and that.
+    fn scan_code(&mut self, variables: &Variables) -> Option<Item> {
+        let is_special =
+            |byte: &u8| matches!(byte, b';' | b'\'' | b'"' | b'-' | b'/' | b'$' | b'\\' | b':' | b'(' | b')');
+        let rest = self.rest();
+        let plain = rest.bytes().position(|byte| is_special(&byte)).unwrap_or(rest.len());
+        if plain > 0 {
+            let text = &rest[..plain];
+            if self.first_word_line.is_none()
+                && let Some(start) = text.find(|c: char| !c.is_whitespace())
+            {
+                let mut word = text[start..].bytes();
+                if word.next() == Some(b'.') && word.next().is_some_and(|byte| byte.is_ascii_alphabetic()) {
+                    self.take(start);
+                    return Some(self.meta());
+                }
+                self.first_word_line = Some(1 + self.lines + newlines(&text.as_bytes()[..start]));
+            }
+            self.take(plain);
+            return None;
+        }
+        let (first, second) = (rest.as_bytes()[0], rest.as_bytes().get(1).copied());
+        match (first, second) {
+            (b';', _) => return self.semicolon(),
+            (b'\\', _) => return Some(self.meta()),
+            (b'-', Some(b'-')) => {
+                self.within = Within::LineComment;
+                return None;
+            }
+            (b'/', Some(b'*')) => {
+                self.within = Within::Comment(0);
+                return None;
+            }
+            (b':', Some(b':' | b'=')) => self.take_word(2),
+            (b':', _) if self.replaced == 0 && self.replace(variables) => {}
+            (quote @ (b'\'' | b'"'), _) => {
+                self.within = Within::Quotes { quote, backslash_escapes: quote == b'\'' && opens_escapes(&self.open) };
+                self.take_word(1);
+            }
+            (b'$', _) => match dollar_tag(self.rest()).filter(|_| !ends_with_name(&self.open)) {
+                Some(tag) => {
+                    let length = tag.len();
+                    self.within = Within::Dollars(tag);
+                    self.take_word(length);
+                }
+                None => self.take_word(1),
+            },
+            (parenthesis, _) => {
+                match parenthesis {
+                    b'(' => self.depth += 1,
+                    b')' => self.depth = self.depth.saturating_sub(1),
+                    _ => {}
+                }
+                self.take_word(1);
+            }
+        }
+        None
+    }
+
+    /// Takes code that is no white space.
+    fn take_word(&mut self, length: usize) {
+        self.first_word_line.get_or_insert(1 + self.lines);
+        self.take(length);
+    }
+
+    fn semicolon(&mut self) -> Option<Item> {
+        self.skip(1);
+        let line = self.first_word_line;
+        let sql = self.reset();
+        line.map(|line| Item::Statement { sql: sql.trim().to_owned(), line })
+    }
+
+    /// The meta-command at the start of what waits.
+    fn meta(&mut self) -> Item {
+        if self.first_word_line.is_none() {
+            // Nothing but comments.
+            self.open.clear();
+        }
+        let line = self.rest().split('\n').next().unwrap_or_default();
+        let length = meta_length(line);
+        let text = line[..length].trim().to_owned();
+        let ends_by_itself = line[length..].starts_with("\\\\");
+        let number = 1 + self.lines;
+        self.skip(if ends_by_itself { length + 2 } else { length });
+        Item::Meta { text, line: number }
+    }
+
+    /// Puts its value in place of the variable at the start of what waits; false if there is none.
+    fn replace(&mut self, variables: &Variables) -> bool {
+        let Some((length, replacement)) = variables.at(self.rest()) else { return false };
+        self.waiting.replace_range(self.at..self.at + length, &replacement);
+        self.replaced = replacement.len();
+        if replacement.is_empty() {
+            return true;
+        }
+        // What a quoted variable stands for is one word.
+        if matches!(replacement.as_bytes()[0], b':' | b'\\') {
+            self.take_word(1);
+        }
+        true
+    }
+}
+
+/// The length of the meta-command that `line` begins with: up to an unquoted backslash, but for those that take the whole line.
+fn meta_length(line: &str) -> usize {
+    let name_end = line[1..].find(|c: char| c.is_whitespace() || c == '\\').map_or(line.len(), |at| at + 1);
+    if name_end == 1 {
+        return line.len().min(2);
+    }
+    let name = &line[..name_end];
+    if line.starts_with('.') {
+        return line.len();
+    }
+    let takes_program =
+        matches!(name, "\\o" | "\\g" | "\\gx" | "\\w") && line[name_end..].trim_start().starts_with('|');
+    if takes_program || matches!(name, "\\!" | "\\copy") || name.starts_with("\\!") {
+        return line.len();
+    }
+    let mut quote = None;
+    let mut escaped = false;
+    for (at, byte) in line.bytes().enumerate().skip(name_end) {
+        match (byte, quote) {
+            _ if escaped => escaped = false,
+            (b'\\', Some(b'\'')) => escaped = true,
+            (b'\\', None) => return at,
+            (b'\'' | b'"' | b'`', None) => quote = Some(byte),
+            (byte, Some(open)) if byte == open => quote = None,
+            _ => {}
+        }
+    }
+    line.len()
 }
 
 /// Whether `sql` is white space and complete comments alone.
@@ -118,11 +388,11 @@ fn leading_blank(sql: &str) -> usize {
         at += sql[at..].len() - sql[at..].trim_start().len();
         let rest = &bytes[at..];
         if rest.starts_with(b"--") {
-            at = sql[at..].find('\n').map_or(sql.len(), |end| at + end + 1);
+            at += line_end(rest);
         } else if rest.starts_with(b"/*") {
-            match comment_length(rest) {
-                Some(length) => at += length,
-                None => return at,
+            match comment_end(rest, 0) {
+                (length, 0) => at += length,
+                _ => return at,
             }
         } else {
             return at;
@@ -130,86 +400,69 @@ fn leading_blank(sql: &str) -> usize {
     }
 }
 
-/// Length of the comment that `text` starts with, if it is closed; comments nest.
-fn comment_length(text: &[u8]) -> Option<usize> {
-    let mut depth = 0_usize;
+fn line_end(bytes: &[u8]) -> usize {
+    bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1)
+}
+
+/// Behind the closing quote. A doubled quote closes and opens again.
+fn quotes_end(bytes: &[u8], quote: u8, backslash_escapes: bool) -> Option<usize> {
     let mut at = 0;
-    while let Some(pair) = text.get(at..at + 2) {
-        match pair {
-            b"/*" => {
-                depth += 1;
-                at += 2;
-            }
-            b"*/" => {
-                depth -= 1;
-                at += 2;
-                if depth == 0 {
-                    return Some(at);
-                }
-            }
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' if backslash_escapes => at += 2,
+            byte if byte == quote && bytes.get(at + 1) == Some(&quote) => at += 2,
+            byte if byte == quote => return Some(at + 1),
             _ => at += 1,
         }
     }
     None
 }
 
-fn newlines(text: &str) -> usize {
-    text.bytes().filter(|&byte| byte == b'\n').count()
+/// Behind the comment that is `depth` deep at the start of `text`, or its end, and how deep it is there; comments nest.
+fn comment_end(text: &[u8], depth: usize) -> (usize, usize) {
+    let (mut depth, mut at) = (depth, 0);
+    while at < text.len() {
+        match text.get(at..at + 2) {
+            Some(b"/*") => {
+                depth += 1;
+                at += 2;
+            }
+            Some(b"*/") => {
+                depth = depth.saturating_sub(1);
+                at += 2;
+                if depth == 0 {
+                    return (at, 0);
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    (at, depth)
+}
+
+/// The opening dollar quote at the start of `text`.
+fn dollar_tag(text: &str) -> Option<String> {
+    let name = text[1..].bytes().take_while(|byte| is_name_byte(*byte)).count();
+    let is_tag = text.as_bytes().get(1 + name) == Some(&b'$') && !text.as_bytes()[1].is_ascii_digit();
+    is_tag.then(|| text[..name + 2].to_owned())
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+fn ends_with_name(text: &str) -> bool {
+    text.bytes().last().is_some_and(|byte| is_name_byte(byte) || byte == b'$')
+}
+
+/// Whether a quote behind `text` opens `E'...'`, where a backslash escapes.
+fn opens_escapes(text: &str) -> bool {
+    text.strip_suffix(['e', 'E']).is_some_and(|before| !ends_with_name(before))
+}
+
+fn newlines(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte == b'\n').count()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn items(text: &str) -> Vec<Item> {
-        let mut script = Script::default();
-        let mut items: Vec<Item> = text.split_inclusive('\n').flat_map(|line| script.line(line)).collect();
-        items.extend(script.end());
-        items
-    }
-
-    fn statement(sql: &str, line: usize) -> Item {
-        Item::Statement { sql: sql.to_owned(), line }
-    }
-
-    fn meta(text: &str, line: usize) -> Item {
-        Item::Meta { text: text.to_owned(), line }
-    }
-
-    #[test]
-    fn statements_know_their_lines() {
-        assert_eq!(
-            items("SELECT 1;\n\nSELECT\n 2; SELECT 3\n;\n-- done\n"),
-            [statement("SELECT 1", 1), statement("SELECT\n 2", 3), statement("SELECT 3", 4)]
-        );
-        assert_eq!(
-            items("-- a comment; with a semicolon\n/* another\n */ SELECT 1\n"),
-            [statement("-- a comment; with a semicolon\n/* another\n */ SELECT 1", 3)]
-        );
-        assert_eq!(items(";;\n ;\nSELECT 1;"), [statement("SELECT 1", 3)]);
-    }
-
-    #[test]
-    fn meta_commands_stand_between_statements() {
-        assert_eq!(
-            items("\\timing on\nSELECT '\n\\x\n';\n-- a\n  \\d t\n"),
-            [meta("\\timing on", 1), statement("SELECT '\n\\x\n'", 2), meta("\\d t", 6)]
-        );
-    }
-
-    #[test]
-    fn comments_keep_their_line_ends() {
-        assert_eq!(
-            items("SELECT 1; -- one\nSELECT 2;\n"),
-            [statement("SELECT 1", 1), statement("-- one\nSELECT 2", 2)]
-        );
-    }
-
-    #[test]
-    fn an_unfinished_statement_is_one() {
-        assert_eq!(items("\n\nSELECT 'a;\n"), [statement("SELECT 'a;", 3)]);
-        assert!(items("/* a */ -- b").is_empty());
-        assert!(!is_blank("/* a"));
-        assert_eq!(first_word(" -- x\n Copy(t)"), "copy");
-    }
-}
+mod tests;

@@ -329,7 +329,8 @@ macro_rules! kinds {
 kinds!(
     Syntax Unsupported NotFound NoColumn NoObject NoFunction Ambiguous Grouping ConflictTarget Exists Dependent Invalid
     Data Io Damaged Memory Cancelled Conflict NotNull Duplicate ForeignKey Check Generated OutOfRange InvalidText
-    DivisionByZero SequenceLimit State DuplicateObject DuplicateColumn TypeMismatch WrongObject Cardinality
+    DivisionByZero SequenceLimit State DuplicateObject DuplicateColumn DuplicateAlias Windowing ViewCheck TypeMismatch
+    WrongObject Cardinality
     InvalidForeignKey ActiveTransaction NoTransaction NoSavepoint Aborted ReadOnly PreparedExists NoPrepared TooLarge
     TooComplex Internal
 );

@@ -19,6 +19,7 @@ mod restore;
 mod rules;
 mod search_path;
 mod sequence;
+mod user_types;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ pub(crate) use change::Change;
 pub(crate) use definitions::{Commented, Definitions, SYSTEM_SCHEMAS, is_temporary};
 pub(crate) use describe::describe;
 pub(crate) use image::{Image, TableImage};
-pub(crate) use key::{Key, Role, kind_name};
+pub(crate) use key::{IndexDefinition, Key, Role, kind_name};
 pub(crate) use ledger::{LOADS, Ledger, LoadRecord, LoadStatus, shown_time};
 pub(crate) use loads::{Loads, RunningLoad, signed};
 pub(crate) use log::CatalogLog;
@@ -44,6 +45,7 @@ pub(crate) use restore::fits;
 pub(crate) use rules::{Check, ColumnRule, Origin, Reference, Rules, columns_read, next_of, rename_sequence};
 pub(crate) use search_path::SearchPath;
 pub(crate) use sequence::{Definition as SequenceDefinition, Owner, Sequence};
+pub(crate) use user_types::{Domain, UserType, about};
 
 use crate::Error;
 
@@ -109,6 +111,9 @@ impl Table {
 
     /// Builds the index of a key from the rows that there are.
     fn build_index(&self, key: &Key, control: &Control) -> Result<(), Error> {
+        if key.columns.is_empty() {
+            return Ok(());
+        }
         let uniqueness = if key.role.is_unique() { Uniqueness::Unique } else { Uniqueness::Multiple };
         let is_cancelled = || control.is_cancelled();
         self.relation.create_index_unless(&key.name, &key.columns, key.index, uniqueness, &is_cancelled)?;
@@ -245,6 +250,10 @@ impl Catalog {
     /// All tables and views, sorted by name.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         self.read(|entries| entries.values().cloned().collect())
+    }
+
+    fn read_sequences<R>(&self, act: impl FnOnce(&BTreeMap<String, Arc<Sequence>>) -> R) -> R {
+        act(&self.sequences.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The sequence `name`.

@@ -9,7 +9,7 @@ use longshore_storage::{Memory, Relation, Schema, Transactions};
 
 use crate::catalog::{Catalog, Check, Entry, Table, is_temporary};
 use crate::datafusion::Queries;
-use crate::report::TableBytes;
+use crate::report::{Function, TableBytes};
 use crate::sql::{in_text, names};
 use crate::{Config, Error};
 use autovacuum::Autovacuum;
@@ -170,7 +170,7 @@ impl Database {
     #[must_use]
     pub fn checks(&self, table: &str) -> Vec<String> {
         let Some(table) = self.named(table) else { return Vec::new() };
-        table.rules().checks.iter().map(Check::described).collect()
+        table.rules().checks.iter().filter(|check| check.user_type().is_none()).map(Check::described).collect()
     }
 
     /// The foreign keys of the table `table` as SQL describes them, in the order in which they were made; empty if there
@@ -206,6 +206,12 @@ impl Database {
         let sequences = self.catalog.sequences();
         let kept = sequences.iter().filter(|sequence| !is_temporary(&sequence.name));
         kept.map(|sequence| names::shown_name(&sequence.name)).collect()
+    }
+
+    /// All functions that statements may call, sorted by name.
+    #[must_use]
+    pub fn functions(&self) -> Vec<Function> {
+        self.queries.functions()
     }
 
     /// Names of the columns of the table `table`, in order; empty if there is none.

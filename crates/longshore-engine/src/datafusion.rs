@@ -32,11 +32,12 @@ pub(crate) use dml::found_rows::{FoundRows, concat, fetch_rows, rows_with_number
 pub(crate) use files::TextTable;
 pub(crate) use files::columnar::Columnar;
 pub(crate) use files::named_source::NamedSource;
+pub(crate) use files::written::{ColumnarFormat, ParquetCompression, write_columnar};
 pub(crate) use hidden_names::{END_COLUMN, ROW_COLUMN, TARGET};
 pub(crate) use planning::generated::Generated;
 pub(crate) use planning::plan_cache::{Parameters, PlanCache};
 pub(crate) use planning::rules::{Checks, Value};
 pub(crate) use queries::Queries;
-pub(crate) use request::{Appended, Appending, Changing, ExecutionContext, NamedInputs};
+pub(crate) use request::{Appended, Appending, Changing, ExecutionContext, NamedInputs, NamedRows};
 pub(crate) use scan::access::has_plain_order;
 pub(crate) use scan::loads::loads_schema;

@@ -87,6 +87,12 @@ pub enum ErrorKind {
     DuplicateObject,
     /// Two columns of a relation have one name.
     DuplicateColumn,
+    /// Two relations of a query have one name.
+    DuplicateAlias,
+    /// A window, or a call over one, that cannot be.
+    Windowing,
+    /// A row would not be in the view that it goes through.
+    ViewCheck,
     /// A value is not of the type that is wanted.
     TypeMismatch,
     /// The name is that of something else, such as a view instead of a table.
@@ -127,6 +133,8 @@ pub enum ErrorKind {
     Privilege,
     /// A name that only the system gives.
     ReservedName,
+    /// A name that nothing may have.
+    InvalidName,
     /// A bug: something that must not happen did.
     Internal,
 }
@@ -169,6 +177,9 @@ impl ErrorKind {
             Self::State => "55000",
             Self::DuplicateObject => "42710",
             Self::DuplicateColumn => "42701",
+            Self::DuplicateAlias => "42712",
+            Self::Windowing => "42P20",
+            Self::ViewCheck => "44000",
             Self::TypeMismatch => "42804",
             Self::WrongObject => "42809",
             Self::Cardinality => "21000",
@@ -189,6 +200,7 @@ impl ErrorKind {
             Self::InvalidColumn => "42P10",
             Self::Privilege => "42501",
             Self::ReservedName => "42939",
+            Self::InvalidName => "42602",
             Self::Internal => "XX000",
         }
     }
@@ -198,8 +210,8 @@ impl Error {
     /// What a message says of a name in a schema, it says with a period ([`crate::sql::names`]).
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let mut message = message.into();
-        if message.contains('\0') {
-            message = message.replace('\0', ".");
+        if message.contains(SEPARATOR) {
+            message = shown_names(&message);
         }
         Self { kind, message, details: None }
     }
@@ -306,6 +318,25 @@ impl Error {
     pub fn details(&self) -> &ErrorDetails {
         self.details.as_deref().unwrap_or(&ErrorDetails::NONE)
     }
+}
+
+/// Stands between the name of a schema and that of what is in it ([`crate::sql::names`]).
+pub(crate) const SEPARATOR: char = '\0';
+
+/// Begins the names of schemas that hold what is temporary, each for one session.
+pub(crate) const TEMPORARY: &str = "pg_temp_";
+
+/// A message with the names in it as people write them; of what is temporary, the name of the schema says nothing.
+pub(crate) fn shown_names(message: &str) -> String {
+    let mut shown = String::with_capacity(message.len());
+    for (at, part) in message.split(SEPARATOR).enumerate() {
+        if at > 0 {
+            let begin = shown.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |before| before + 1);
+            if shown[begin..].starts_with(TEMPORARY) { shown.truncate(begin) } else { shown.push('.') }
+        }
+        shown.push_str(part);
+    }
+    shown
 }
 
 impl fmt::Display for Error {

@@ -53,7 +53,7 @@ pub use longshore_load::{Control, Kernel, Progress};
 pub use longshore_storage::checksum::Checksum;
 pub use longshore_storage::{Datum, Isolation, Memory, key};
 pub use prepared::Prepared;
-pub use report::{Outcome, Report, RowStream, TableBytes};
+pub use report::{Function, Outcome, Report, RowStream, TableBytes};
 pub use session::Session;
 pub use sql::options::{OPTIONS, OptionRule};
 pub use sql::secrets::without_secrets;

@@ -168,7 +168,13 @@ impl Prepared {
 
     /// Whether it changes rows.
     pub(crate) fn writes(&self) -> bool {
-        !matches!(&self.statement, Statement::Query(query) if !is_change(query))
+        match &self.statement {
+            Statement::Query(query) => {
+                let definitions = query.with.iter().flat_map(|with| &with.cte_tables);
+                is_change(query) || definitions.into_iter().any(|definition| is_change(&definition.query))
+            }
+            _ => true,
+        }
     }
 
     /// The number of parameters.

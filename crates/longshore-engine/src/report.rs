@@ -1,5 +1,7 @@
 //! What a statement gives back.
 
+mod csv;
+
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -80,6 +82,15 @@ pub struct TableBytes {
     pub stored: u64,
     /// The same if all columns were plain.
     pub if_plain: u64,
+}
+
+/// A function that statements may call.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// `scalar`, `aggregate`, `window` or `table`.
+    pub kind: &'static str,
 }
 
 /// The rows of a query, in batches: a stream that does the work as it is polled.

@@ -145,6 +145,12 @@ impl Session {
     pub fn is_in_transaction(&self) -> bool {
         self.block.is_open()
     }
+
+    /// Whether a statement of the open transaction block has failed, so that nothing can be done in it but to end it.
+    #[must_use]
+    pub fn has_failed_transaction(&self) -> bool {
+        self.block.has_failed()
+    }
 }
 
 impl Drop for Session {

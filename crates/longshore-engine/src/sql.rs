@@ -10,12 +10,16 @@ pub(crate) mod arrays;
 pub(crate) mod backup;
 pub(crate) mod build;
 pub(crate) mod cast_names;
+pub(crate) mod check_option;
 pub(crate) mod copy;
 mod create_as;
 mod depth;
 pub(crate) mod dialect;
+pub(crate) mod domain;
 pub(crate) mod expansion;
+pub(crate) mod explain;
 pub(crate) mod expressions;
+pub(crate) mod frames;
 pub(crate) mod headings;
 pub(crate) mod in_text;
 mod merge;
@@ -28,15 +32,18 @@ pub(crate) mod options;
 pub(crate) mod overriding;
 pub(crate) mod parameters;
 pub(crate) mod persistence;
+pub(crate) mod pivot;
 mod precedence;
 pub(crate) mod recursive;
 pub(crate) mod references;
 pub(crate) mod repeated;
+pub(crate) mod rows;
 pub(crate) mod secrets;
 pub(crate) mod sequence;
 pub(crate) mod set_returning;
 pub(crate) mod shape;
 mod shorthand;
+pub(crate) mod slips;
 pub(crate) mod split;
 mod summarize;
 mod table;
@@ -54,7 +61,10 @@ use alter::{Action, AlterTable};
 use backup::BackupStatement;
 use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, ImportStatement};
 use dialect::LongshoreDialect;
+use domain::DomainStatement;
 use objects::ObjectStatement;
+use options::shown_place;
+use pivot::PivotStatement;
 use sequence::SequenceStatement;
 
 /// One statement, parsed.
@@ -80,12 +90,16 @@ pub(crate) enum Parsed {
     AlterTable(Box<AlterTable>),
     /// What is said of objects as wholes.
     Object(Box<ObjectStatement>),
+    /// CREATE DOMAIN and ALTER DOMAIN.
+    Domain(Box<DomainStatement>),
     /// CHECKPOINT.
     Checkpoint,
     /// BACKUP DATABASE.
     Backup(BackupStatement),
     /// SUMMARIZE of a query.
     Summarize(Box<ast::Query>),
+    /// PIVOT and UNPIVOT.
+    Pivot(Box<PivotStatement>),
 }
 
 /// Parses exactly one statement, with or without a semicolon behind it.
@@ -93,9 +107,9 @@ pub(crate) fn parse(sql: &str) -> Result<Parsed, Error> {
     depth::with_stack(sql, || parse_limited(sql))
 }
 
-/// Parses exactly one query.
+/// Parses exactly one query, of a view also with the words of its check option behind it.
 pub(crate) fn parse_query(sql: &str) -> Result<Box<ast::Query>, Error> {
-    match parse(sql)? {
+    match parse(check_option::CheckOption::of_text(sql).0)? {
         Parsed::Sql(statement) => match *statement {
             ast::Statement::Query(query) => Ok(query),
             other => Err(Error::internal(format!("a query expected, found {other}"))),
@@ -122,10 +136,13 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     numbers::refuse_hexadecimal(sql, &tokens)?;
     free_argument_names(&mut tokens);
     leave_out_system_schema(&mut tokens);
+    call_varchar_so(&mut tokens);
     table::spell_out(&mut tokens);
     set_returning::read_tokens(&mut tokens);
+    frames::spell_out(&mut tokens);
     let overriding = overriding::take(&mut tokens);
     let is_unlogged = persistence::take(&mut tokens);
+    let check_option = check_option::take(&mut tokens);
     let has_shorthand = shorthand::may_stand_in(&tokens);
     depth::check_tokens(&tokens)?;
     let mut parser =
@@ -142,6 +159,9 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
             }
             if let Some(overriding) = overriding {
                 overriding::put(overriding, statement);
+            }
+            if let Some(check_option) = check_option {
+                check_option::put(check_option, statement);
             }
             shorthand::select_into(statement);
         }
@@ -177,8 +197,10 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         | Parsed::Import(_)
         | Parsed::Sequence(_)
         | Parsed::Object(_)
+        | Parsed::Domain(_)
         | Parsed::Checkpoint
-        | Parsed::Backup(_) => {}
+        | Parsed::Backup(_)
+        | Parsed::Pivot(_) => {}
     }
     Ok(parsed)
 }
@@ -226,6 +248,26 @@ fn leave_out_system_schema(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
+/// `character varying` as `varchar`, which the planner knows in casts.
+fn call_varchar_so(tokens: &mut Vec<TokenWithSpan>) {
+    let is = |token: &Token, text: &str| matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
+    if !tokens.iter().any(|token| is(&token.token, "varying")) {
+        return;
+    }
+    let mut at = 0;
+    while at < tokens.len() {
+        let next = tokens[at + 1..].iter().position(|token| !matches!(token.token, Token::Whitespace(_)));
+        let next = next.map(|skipped| at + 1 + skipped);
+        if is(&tokens[at].token, "character")
+            && let Some(next) = next.filter(|next| is(&tokens[*next].token, "varying"))
+        {
+            tokens[at].token = Token::make_keyword("VARCHAR");
+            tokens.drain(at + 1..=next);
+        }
+        at += 1;
+    }
+}
+
 fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
     while parser.consume_token(&Token::SemiColon) {}
     if parser.peek_token_ref().token == Token::EOF {
@@ -242,12 +284,16 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         Parsed::Checkpoint
     } else if let Some(query) = summarize::summarized(parser)? {
         Parsed::Summarize(query)
+    } else if let Some(pivot) = pivot::statement(parser)? {
+        Parsed::Pivot(Box::new(pivot))
     } else if let Some(create) = create_as::create_table_as(parser)? {
         Parsed::Sql(Box::new(create))
     } else if let Some(alter) = alter::statement(parser)? {
         Parsed::AlterTable(Box::new(alter))
     } else if let Some(statement) = objects::statement(parser)? {
         Parsed::Object(Box::new(statement))
+    } else if let Some(statement) = domain::statement(parser)? {
+        Parsed::Domain(Box::new(statement))
     } else {
         Parsed::Sql(Box::new(parser.parse_statement().map_err(syntax)?))
     };
@@ -263,10 +309,10 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         format!(
             "one statement at a time is expected, but another one begins with {} at {}",
             names::shown(&next.token),
-            next.span.start
+            shown_place(next.span.start)
         )
     } else {
-        format!("the statement should end before {} at {}", names::shown(&next.token), next.span.start)
+        format!("the statement should end before {} at {}", names::shown(&next.token), shown_place(next.span.start))
     }))
 }
 
@@ -281,8 +327,12 @@ pub(crate) fn is_change(query: &ast::Query) -> bool {
 /// sqlparser's error as ours, without its prefix.
 pub(crate) fn syntax(error: ParserError) -> Error {
     match error {
+        ParserError::ParserError(message) if message.contains("MATCH_CONDITION") => Error::unsupported(
+            "ASOF JOIN is not supported; join on the condition, and keep the latest row of each by QUALIFY row_number() OVER \
+             (PARTITION BY ... ORDER BY ... DESC) = 1",
+        ),
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
-            Error::syntax(format!("syntax error: {}", message.trim_start_matches("sql parser error: ")))
+            Error::syntax(in_our_words(message.trim_start_matches("sql parser error: ")))
         }
         ParserError::RecursionLimitExceeded => Error::new(
             ErrorKind::TooComplex,
@@ -291,9 +341,35 @@ pub(crate) fn syntax(error: ParserError) -> Error {
     }
 }
 
+/// sqlparser's message, with its place in front: `syntax error at line 1, column 8: expected an expression, found FROM`.
+fn in_our_words(message: &str) -> String {
+    let (message, place) = match message.rsplit_once(" at Line: ") {
+        Some((message, place)) => (message, format!(" at line {}", place.replace("Column: ", "column "))),
+        None => (message, String::new()),
+    };
+    let message = match message.strip_prefix("Expected: ") {
+        Some(rest) => format!("expected {}", rest.replacen(", found: ", ", found ", 1)),
+        None => message.to_owned(),
+    };
+    let message = message.strip_suffix("found EOF").map_or(message.clone(), |before| format!("{before}found the end"));
+    format!("syntax error{place}: {message}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn syntax_errors_say_where() {
+        for (sql, expected) in [
+            ("SELEC 1", "syntax error at line 1, column 1: expected an SQL statement, found SELEC"),
+            ("SELECT 1 +", "syntax error: expected an expression, found the end"),
+            ("SELECT 'abc", "syntax error at line 1, column 8: Unterminated string literal"),
+            ("SELECT a b c", "the statement should end before \"c\" at line 1, column 12"),
+        ] {
+            assert_eq!(parse(sql).map(|_| ()).unwrap_err().to_string(), expected, "{sql}");
+        }
+    }
 
     #[test]
     fn text_without_a_statement_is_empty() {

@@ -19,7 +19,9 @@ mod import;
 mod index;
 mod insert;
 mod merge;
+mod new_folder;
 mod objects;
+mod pivot;
 pub(crate) mod prepare;
 mod refuse;
 mod rejects;
@@ -38,7 +40,10 @@ mod summarize;
 pub(crate) mod temporary;
 mod transaction;
 mod unload;
+mod updatable;
+mod user_types;
 mod view;
+mod with_changes;
 
 pub(crate) use client_settings::ClientSettings;
 pub(crate) use streams::{SharedWriter, Streams};
@@ -48,20 +53,24 @@ use std::sync::Arc;
 
 use longshore_load::Control;
 use longshore_storage::Datum;
-use sqlparser::ast::{Expr, Ident, ObjectName, ObjectType, Query, Reset, Select, Set, SetExpr, Statement, With};
+use sqlparser::ast::{
+    DescribeAlias, Expr, Ident, ObjectName, ObjectType, Query, Reset, Select, Set, SetExpr, Statement, With,
+};
 
 use prepare::Execution;
 
 use crate::catalog::{Catalog, Entry};
-use crate::datafusion::{ExecutionContext, Parameters};
+use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
 use crate::prepared::{Done, PointQueryPlan, Prepared, Shapes};
 use crate::report::without;
+use crate::sql::domain::DomainVerb;
+use crate::sql::explain::ExplainOptions;
 use crate::sql::objects::{ObjectStatement, Upkeep};
 use crate::sql::parameters::{bind, literal};
 use crate::sql::sequence::{SequenceStatement, Verb};
-use crate::sql::{self, Parsed, build, repeated};
+use crate::sql::{self, Parsed, build, repeated, slips};
 use crate::transaction::{Block, Nature, StatementTransaction};
-use crate::{Database, Error, Outcome, Report, RowStream};
+use crate::{Database, Error, ErrorKind, Outcome, Report, RowStream};
 
 /// What a statement works with.
 pub(crate) struct Context<'a> {
@@ -73,6 +82,8 @@ pub(crate) struct Context<'a> {
     pub(crate) parameters: Option<&'a Parameters<'a>>,
     /// The WITH that stands before it, if it changes rows.
     pub(crate) with: Option<&'a With>,
+    /// Rows that are there, which its queries know by name.
+    pub(crate) named: &'a [NamedRows],
 }
 
 impl Context<'_> {
@@ -83,7 +94,12 @@ impl Context<'_> {
 
     /// What its queries run in.
     pub(crate) fn execution(&self) -> ExecutionContext<'_> {
-        ExecutionContext { transaction: self.transaction, control: self.control, parameters: self.parameters }
+        ExecutionContext {
+            transaction: self.transaction,
+            control: self.control,
+            parameters: self.parameters,
+            named: self.named,
+        }
     }
 
     /// A query of the statement's own, which sees the WITH before it and must change nothing.
@@ -171,7 +187,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
     let nature = nature(&parsed, &database.catalog);
     let outcome = block
         .run(nature, control, async |transaction| {
-            let context = Context { database, control, transaction, parameters: None, with: None };
+            let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
             let outcome = execute_in(&context, streams, parsed).await?;
             if nature == Nature::Writes {
                 foreign::run_actions(&context)?;
@@ -180,7 +196,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
         })
         .await;
     end_of_transaction(database, block)?;
-    outcome
+    outcome.map_err(|error| with_hint(error, &database.catalog))
 }
 
 /// What is to be done about temporary tables when a statement leaves no transaction open.
@@ -196,6 +212,18 @@ fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Out
     let numbers = session.block.numbers();
     numbers.set_path(schemas::search_path(&numbers.path(), &session.settings.value("search_path"))?);
     Ok(outcome)
+}
+
+/// The error that a table does not exist, with the one that may have been meant.
+fn with_hint(error: Error, catalog: &Catalog) -> Error {
+    let message = error.to_string();
+    let name = message.strip_prefix("table ").and_then(|rest| rest.strip_suffix(" does not exist"));
+    let Some(name) = name.filter(|_| error.kind() == ErrorKind::NotFound) else { return error };
+    let names = catalog.names();
+    match slips::hint(name, names.iter().map(String::as_str)) {
+        hint if hint.is_empty() => error,
+        hint => Error::not_found(message + &hint),
+    }
 }
 
 /// RESET: what it names becomes what it was at first; of all, what sessions have for themselves.
@@ -256,7 +284,7 @@ pub(crate) async fn execute_prepared(
     let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };
     let outcome = block
         .run(nature, control, async |transaction| {
-            let context = Context { database, control, transaction, parameters: None, with: None };
+            let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
             if literals.is_some() || values.is_some() {
                 let run = |point_query: &PointQueryPlan| match (&literals, &values) {
                     (Some(literals), _) => prepared.run_literals(point_query, transaction, literals, control),
@@ -284,7 +312,14 @@ pub(crate) async fn execute_prepared(
                 Box::pin(execute_tree(&context, statement)).await?
             };
             if nature == Nature::Writes {
-                foreign::run_actions(&Context { database, control, transaction, parameters: None, with: None })?;
+                foreign::run_actions(&Context {
+                    database,
+                    control,
+                    transaction,
+                    parameters: None,
+                    with: None,
+                    named: &[],
+                })?;
             }
             Ok(outcome)
         })
@@ -309,7 +344,9 @@ fn point_query_outcome(context: &Context<'_>, done: Done) -> Result<Option<Outco
 /// What a statement does to a transaction block.
 fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
     match parsed {
-        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint | Parsed::Summarize(_) => Nature::Reads,
+        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint | Parsed::Summarize(_) | Parsed::Pivot(_) => {
+            Nature::Reads
+        }
         Parsed::CopyFrom(copy)
             if catalog.get(&copy.table).is_none() && copy.options.iter().any(|option| option.name == "AUTO") =>
         {
@@ -325,6 +362,10 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         }
         Parsed::Sequence(_) => Nature::NonTransactionalDdl("ALTER SEQUENCE"),
         Parsed::AlterTable(_) => Nature::NonTransactionalDdl("ALTER TABLE"),
+        Parsed::Domain(statement) => match statement.verb {
+            DomainVerb::Create { .. } => Nature::NonTransactionalDdl("CREATE DOMAIN"),
+            _ => Nature::NonTransactionalDdl("ALTER DOMAIN"),
+        },
         Parsed::Object(statement) => match statement.as_ref() {
             ObjectStatement::Alter(_) => Nature::NonTransactionalDdl("ALTER"),
             ObjectStatement::Comment(_) => Nature::NonTransactionalDdl("COMMENT ON"),
@@ -335,6 +376,9 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             Statement::CreateTable(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
             Statement::CreateView(_) => Nature::NonTransactionalDdl("CREATE VIEW"),
             Statement::CreateIndex(_) => Nature::NonTransactionalDdl("CREATE INDEX"),
+            Statement::CreateType { .. } => Nature::NonTransactionalDdl("CREATE TYPE"),
+            Statement::AlterType(_) => Nature::NonTransactionalDdl("ALTER TYPE"),
+            Statement::DropDomain(_) => Nature::NonTransactionalDdl("DROP DOMAIN"),
             Statement::CreateSchema { .. } => Nature::NonTransactionalDdl("CREATE SCHEMA"),
             Statement::AlterIndex { .. } => Nature::NonTransactionalDdl("ALTER INDEX"),
             Statement::Drop { .. } => Nature::NonTransactionalDdl("DROP"),
@@ -343,7 +387,7 @@ fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             | Statement::Delete(_)
             | Statement::Merge(_)
             | Statement::Truncate(_) => Nature::Writes,
-            Statement::Query(query) if sql::is_change(query) => Nature::Writes,
+            Statement::Query(query) if sql::is_change(query) || with_changes::has_changes(query) => Nature::Writes,
             _ => Nature::Reads,
         },
     }
@@ -360,19 +404,27 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Sequence(statement) => sequence::run(context, &statement),
         Parsed::AlterTable(alter) => Box::pin(alter::alter_table(context, *alter)).await,
         Parsed::Object(statement) => Box::pin(objects::run(context, *statement)).await,
+        Parsed::Domain(statement) => Box::pin(user_types::domain(context, *statement)).await,
         Parsed::Checkpoint => checkpoint::checkpoint(context).await,
         Parsed::Backup(statement) => backup::backup(context, statement).await,
         Parsed::Summarize(query) => Box::pin(summarize::summarize(context, query)).await,
+        Parsed::Pivot(statement) => Box::pin(pivot::pivot(context, *statement)).await,
         Parsed::Sql(statement) => Box::pin(execute_tree(context, *statement)).await,
     }
 }
 
 async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Outcome, Error> {
     match statement {
+        Statement::Query(query) if with_changes::has_changes(&query) => {
+            Box::pin(with_changes::execute(context, query)).await
+        }
         Statement::Query(query) => match with_change(query) {
             Ok((with, change)) => Box::pin(change_with(context, &with, change)).await,
             Err(query) => run_query(context, query).await,
         },
+        Statement::Explain { describe_alias: DescribeAlias::Describe | DescribeAlias::Desc, statement, .. } => {
+            Box::pin(show::describe_query(context, *statement)).await
+        }
         Statement::Explain { .. } => Box::pin(explain(context, statement)).await,
         Statement::Update(update) => Box::pin(change::update(context, update)).await,
         Statement::Delete(delete) => Box::pin(change::delete(context, delete)).await,
@@ -407,6 +459,16 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
         } => schemas::create(context, &schema_name, if_not_exists, &[with.as_ref(), options.as_ref()]),
         Statement::Drop { object_type: ObjectType::Schema, if_exists, names, cascade, .. } => {
             schemas::drop_schemas(context, if_exists, &names, cascade)
+        }
+        Statement::CreateType { name, representation } => {
+            user_types::create_type(context, &name, representation.as_ref())
+        }
+        Statement::AlterType(alter) => user_types::alter_type(context, &alter).await,
+        Statement::Drop { object_type: ObjectType::Type, if_exists, names, .. } => {
+            user_types::drop_types(context, if_exists, &names, "DROP TYPE")
+        }
+        Statement::DropDomain(drop) => {
+            user_types::drop_types(context, drop.if_exists, std::slice::from_ref(&drop.name), "DROP DOMAIN")
         }
         Statement::Grant(grant) => objects::grant(&grant),
         Statement::Revoke(revoke) => objects::revoke(&revoke),
@@ -452,8 +514,7 @@ async fn change_with(context: &Context<'_>, with: &With, mut change: Statement) 
         }
         return Box::pin(execute_tree(context, change)).await;
     }
-    let Context { database, control, transaction, parameters, .. } = *context;
-    let context = Context { database, control, transaction, parameters, with: Some(with) };
+    let context = Context { with: Some(with), ..*context };
     Box::pin(execute_tree(&context, change)).await
 }
 
@@ -466,19 +527,19 @@ async fn run_query(context: &Context<'_>, mut query: Box<Query>) -> Result<Outco
 }
 
 async fn explain(context: &Context<'_>, explain: Statement) -> Result<Outcome, Error> {
-    let Statement::Explain { statement, options, .. } = &explain else {
-        return Err(Error::internal("EXPLAIN expected"));
-    };
-    refuse::unless_plain(options.as_deref())?;
-    match statement.as_ref() {
-        Statement::Query(query) => refuse::unless_reads_only(query)?,
+    let (options, statement) = ExplainOptions::of(&explain)?;
+    let query = match statement {
+        Statement::Query(query) => {
+            refuse::unless_reads_only(query)?;
+            statement.clone()
+        }
         other => {
             return Err(Error::unsupported(format!(
                 "EXPLAIN of {} is not supported; explain the query in it",
                 refuse::name(other)
             )));
         }
-    }
-    let rows = context.database.queries.explain(explain, &context.execution()).await?;
+    };
+    let rows = context.database.queries.explain(query, options, &context.execution()).await?;
     Ok(Outcome::Rows(rows))
 }

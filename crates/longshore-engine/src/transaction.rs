@@ -5,6 +5,7 @@
 //! statement, so that SET TRANSACTION may come before. Weaker levels than snapshot isolation run as SNAPSHOT.
 //! Not here: the statements that open and end blocks (`statement/transaction.rs`), versions (`longshore-storage`).
 
+mod frozen;
 mod last_numbers;
 mod lookup;
 mod nature;
@@ -18,6 +19,7 @@ mod with;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use frozen::Frozen;
 pub(crate) use last_numbers::LastNumbers;
 use longshore_load::Control;
 use longshore_storage::{ColumnRange, Commit, Isolation, Relation, Snapshot, Time, Transaction, Transactions};
@@ -53,6 +55,8 @@ pub(crate) struct StatementTransaction {
     forbids_changes: bool,
     /// Whether it may have taken numbers of sequences.
     took_numbers: AtomicBool,
+    /// What the queries of a statement see that changes rows in several places.
+    frozen: Frozen,
 }
 
 impl StatementTransaction {
@@ -83,6 +87,7 @@ impl StatementTransaction {
             restarts: Restarts::default(),
             forbids_changes,
             took_numbers: AtomicBool::new(false),
+            frozen: Frozen::default(),
         })
     }
 
@@ -228,6 +233,15 @@ impl Block {
     /// Whether a block is open.
     pub(crate) fn is_open(&self) -> bool {
         !matches!(self.state, State::Idle)
+    }
+
+    /// Whether the open block has failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        match &self.state {
+            State::Idle => false,
+            State::Open(open) => open.has_failed_rows(),
+            State::Failed(_) => true,
+        }
     }
 
     /// Runs a statement in the open block, or in a transaction of its own that is committed behind it.

@@ -234,11 +234,8 @@ fn quotient(left: &[u8], right: &[u8]) -> (Vec<u8>, Vec<u8>) {
 
 /// As numeric divides: at least 16 digits, the last one rounded.
 fn divide(left: &Decimal, right: &Decimal) -> Decimal {
-    let ((left_weight, left_group), (right_weight, right_group)) = if left.is_zero() {
-        ((0, 0), right.first_group())
-    } else {
-        (left.first_group(), right.first_group())
-    };
+    let ((left_weight, left_group), (right_weight, right_group)) =
+        if left.is_zero() { ((0, 0), right.first_group()) } else { (left.first_group(), right.first_group()) };
     let weight = left_weight - right_weight - i64::from(left_group <= right_group);
     let scale = (SIGNIFICANT_DIGITS_MIN - weight * GROUP_DIGITS)
         .max(left.scale as i64)

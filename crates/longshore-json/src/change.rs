@@ -94,10 +94,7 @@ fn change(value: &mut Value, path: &[Option<&str>], level: usize, at: At<'_>) ->
         return Ok(());
     }
     let Some(step) = step else {
-        return Err(JsonError::new(
-            Problem::NullStep,
-            format!("path element at position {} is null", level + 1),
-        ));
+        return Err(JsonError::new(Problem::NullStep, format!("path element at position {} is null", level + 1)));
     };
     match value {
         Value::Object(members) => {

@@ -371,7 +371,8 @@ mod tests {
     fn escapes_mean_characters_where_they_are_read() {
         let Kind::String(text) = parse(r#""a\u00e4\ud83d\ude04\/\n""#).unwrap().kind else { panic!() };
         assert_eq!(text, "aä😄/\n");
-        for text in [r#""\ud83d""#, r#""\ude04""#, r#""\ud83d\ud83d""#, r#""\ud83dx""#, r#""\ud83d\n""#, r#""\u0000""#] {
+        for text in [r#""\ud83d""#, r#""\ude04""#, r#""\ud83d\ud83d""#, r#""\ud83dx""#, r#""\ud83d\n""#, r#""\u0000""#]
+        {
             assert!(parse(text).is_err(), "{text}");
             assert!(validate(text).is_ok(), "{text}");
         }

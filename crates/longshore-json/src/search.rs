@@ -15,9 +15,9 @@ pub fn contains(left: &Value, right: &Value) -> bool {
 
 fn contains_within(left: &Value, right: &Value) -> bool {
     match (left, right) {
-        (Value::Object(_), Value::Object(members)) => members
-            .iter()
-            .all(|(name, wanted)| left.member(name).is_some_and(|member| contains_within(member, wanted))),
+        (Value::Object(_), Value::Object(members)) => {
+            members.iter().all(|(name, wanted)| left.member(name).is_some_and(|member| contains_within(member, wanted)))
+        }
         (Value::Array(elements), Value::Array(wanted)) => {
             wanted.iter().all(|wanted| elements.iter().any(|element| contains_within(element, wanted)))
         }
@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn names_exist_in_objects_and_arrays() {
-        for (text, expected) in [("{\"a\":null}", true), ("[\"b\",\"a\"]", true), ("\"a\"", true), ("[[\"a\"]]", false)] {
+        for (text, expected) in [("{\"a\":null}", true), ("[\"b\",\"a\"]", true), ("\"a\"", true), ("[[\"a\"]]", false)]
+        {
             assert_eq!(exists(&value(text), "a"), expected, "{text}");
         }
     }

@@ -245,9 +245,6 @@ mod tests {
     #[test]
     fn pretty_has_a_line_for_each_value() {
         let value = Value::parse("{\"a\":[1,{}],\"b\":2}").unwrap();
-        assert_eq!(
-            pretty(&value),
-            "{\n    \"a\": [\n        1,\n        {\n        }\n    ],\n    \"b\": 2\n}"
-        );
+        assert_eq!(pretty(&value), "{\n    \"a\": [\n        1,\n        {\n        }\n    ],\n    \"b\": 2\n}");
     }
 }

@@ -81,5 +81,5 @@ pub use options::{
 };
 pub use reject::{RejectFile, RejectSummary, RejectTable, reject_schema};
 pub use scan::{RowFilter, ScanRequest, ScanWorker, SpanRows, TextScan};
-pub use target::Target;
-pub use unload::{UnloadOptions, UnloadReport, unload_csv};
+pub use target::{OpenTarget, Target};
+pub use unload::{JsonLayout, RowText, TextCompression, UnloadOptions, UnloadReport, unload_csv, unload_text};

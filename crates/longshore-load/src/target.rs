@@ -17,8 +17,10 @@ pub enum Target {
     Writer(Box<dyn Write + Send>),
 }
 
-/// An open target.
-pub(crate) enum OpenTarget {
+/// An open target. What is neither completed nor discarded stays beside the target.
+pub struct OpenTarget(Open);
+
+enum Open {
     /// A new file beside the target, renamed to it at the end.
     File {
         file: File,
@@ -32,11 +34,15 @@ pub(crate) enum OpenTarget {
 }
 
 impl OpenTarget {
-    pub(crate) fn open(target: Target) -> Result<Self, LoadError> {
+    /// Opens a target.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn open(target: Target) -> Result<Self, LoadError> {
         let path = match target {
             Target::Writer(writer) => {
                 let name = "standard output".to_owned();
-                return Ok(Self::Writer { writer: Mutex::new(writer), name });
+                return Ok(Self(Open::Writer { writer: Mutex::new(writer), name }));
             }
             Target::File(path) => path,
         };
@@ -45,41 +51,62 @@ impl OpenTarget {
             // A pipe or a device; opening a directory for writing fails.
             let file = File::options().write(true).open(&path).map_err(|e| failed("open it", e))?;
             let name = path.display().to_string();
-            return Ok(Self::Writer { writer: Mutex::new(Box::new(file)), name });
+            return Ok(Self(Open::Writer { writer: Mutex::new(Box::new(file)), name }));
         }
         let partial = partial_name(&path);
         let file = File::create(&partial).map_err(|error| failed("create it", error))?;
-        Ok(Self::File { file, partial, path })
+        Ok(Self(Open::File { file, partial, path }))
     }
 
-    pub(crate) fn write_next(&self, text: &[u8]) -> io::Result<()> {
-        match self {
-            Self::File { file, .. } => (&*file).write_all(text),
-            Self::Writer { writer, .. } => writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(text),
+    /// Writes the next bytes.
+    ///
+    /// # Errors
+    /// When the target cannot be written.
+    pub fn write_next(&self, text: &[u8]) -> io::Result<()> {
+        match &self.0 {
+            Open::File { file, .. } => (&*file).write_all(text),
+            Open::Writer { writer, .. } => writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(text),
         }
     }
 
-    pub(crate) fn complete(self) -> Result<(), LoadError> {
-        let finished = match &self {
-            Self::File { partial, path, .. } => std::fs::rename(partial, path),
-            Self::Writer { writer, .. } => writer.lock().unwrap_or_else(PoisonError::into_inner).flush(),
+    /// All is written.
+    ///
+    /// # Errors
+    /// When that cannot be finished.
+    pub fn complete(self) -> Result<(), LoadError> {
+        let finished = match &self.0 {
+            Open::File { partial, path, .. } => std::fs::rename(partial, path),
+            Open::Writer { writer, .. } => writer.lock().unwrap_or_else(PoisonError::into_inner).flush(),
         };
         finished.map_err(|error| self.error("finish it", error))
     }
 
-    pub(crate) fn discard(self) {
-        if let Self::File { partial, .. } = self {
+    /// Gives up: a file that existed before is left as it was.
+    pub fn discard(self) {
+        if let Open::File { partial, .. } = self.0 {
             // The error that led here is the one to report.
             let _ = std::fs::remove_file(partial);
         }
     }
 
-    pub(crate) fn error(&self, action: &'static str, error: io::Error) -> LoadError {
-        let file = match self {
-            Self::File { path, .. } => path.display().to_string(),
-            Self::Writer { name, .. } => name.clone(),
+    /// The error of writing it.
+    #[must_use]
+    pub fn error(&self, action: &'static str, error: io::Error) -> LoadError {
+        let file = match &self.0 {
+            Open::File { path, .. } => path.display().to_string(),
+            Open::Writer { name, .. } => name.clone(),
         };
         LoadError::Io { file, action, error }
+    }
+}
+
+impl Write for &OpenTarget {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_next(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

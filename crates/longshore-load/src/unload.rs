@@ -1,6 +1,6 @@
-//! The way back: record batches to CSV text, formatted in parallel and written in order.
+//! The way back: record batches to text, formatted in parallel and written in order.
 //!
-//! The text is what [`crate::copy_from`] with the same options reads back to the same values.
+//! CSV is what [`crate::copy_from`] with the same options reads back to the same values.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,10 +17,24 @@ use crate::options::{ColumnChoice, ValueOptions};
 use crate::target::{OpenTarget, Target};
 
 mod columns;
+mod compress;
+mod json;
 
 use columns::write_rows;
+pub use compress::TextCompression;
+pub use json::JsonLayout;
+use json::JsonRows;
 
-/// How text is to be written.
+/// What rows are written as.
+#[derive(Clone, Debug)]
+pub enum RowText {
+    /// Comma-separated values.
+    Csv(UnloadOptions),
+    /// JSON objects.
+    Json(JsonLayout),
+}
+
+/// How CSV is to be written.
 #[derive(Clone, Debug)]
 pub struct UnloadOptions {
     /// Delimiter, quote and escape.
@@ -61,30 +75,63 @@ where
     I: Iterator<Item = Result<RecordBatch, E>> + Send,
     E: std::fmt::Display,
 {
+    unload_text(batches, schema, target, &RowText::Csv(options.clone()), None, threads, control)
+}
+
+/// Writes all batches as text, in order, perhaps compressed, as [`unload_csv`] does.
+///
+/// # Errors
+/// As [`unload_csv`].
+pub fn unload_text<I, E>(
+    batches: I,
+    schema: &SchemaRef,
+    target: Target,
+    text: &RowText,
+    compression: Option<TextCompression>,
+    threads: usize,
+    control: &Control,
+) -> Result<UnloadReport, LoadError>
+where
+    I: Iterator<Item = Result<RecordBatch, E>> + Send,
+    E: std::fmt::Display,
+{
     let begin = Instant::now();
-    ValueOptions { nulls: vec![options.null.clone()], ..ValueOptions::default() }.check(&options.dialect)?;
     let mut header = Vec::new();
-    if options.header {
-        write_header(&mut header, schema, options)?;
-    }
+    let rows = match text {
+        RowText::Csv(options) => {
+            ValueOptions { nulls: vec![options.null.clone()], ..ValueOptions::default() }.check(&options.dialect)?;
+            if options.header {
+                write_header(&mut header, schema, options)?;
+            }
+            Rows::Csv {
+                forced: schema.fields().iter().map(|f| options.force_quote.contains(f.name())).collect(),
+                options,
+            }
+        }
+        RowText::Json(layout) => Rows::Json(JsonRows::new(*layout, schema)),
+    };
     let output = OpenTarget::open(target)?;
     let unload = Unload {
         batches: Mutex::new((0, batches)),
-        forced: schema.fields().iter().map(|f| options.force_quote.contains(f.name())).collect(),
-        options,
+        rows,
+        compression,
         control,
         ready_max: READY_PER_WORKER_MAX * threads.max(1),
         turn: Mutex::default(),
         next_turn: Condvar::new(),
         output: &output,
     };
-    unload.write_in_turn(0, Formatted { rows: 0, text: header });
+    unload.write_in_turn(0, 0, header);
     std::thread::scope(|scope| {
         for _ in 1..threads.max(1) {
             scope.spawn(|| unload.work());
         }
         unload.work();
     });
+    if let Rows::Json(rows) = &unload.rows {
+        let sequence = unload.batches.lock().unwrap_or_else(PoisonError::into_inner).0;
+        unload.write_in_turn(sequence + 1, 0, rows.end(sequence == 0).to_vec());
+    }
     let turn = unload.turn.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, error)) = turn.failure {
         output.discard();
@@ -92,6 +139,26 @@ where
     }
     output.complete()?;
     Ok(UnloadReport { rows: turn.rows, bytes: turn.bytes, seconds: begin.elapsed().as_secs_f64() })
+}
+
+/// How the rows of a batch become text.
+enum Rows<'a> {
+    Csv {
+        /// For each column, whether its values are always quoted.
+        forced: Vec<bool>,
+        options: &'a UnloadOptions,
+    },
+    Json(JsonRows),
+}
+
+impl Rows<'_> {
+    /// Appends the rows of the batch with this number, from 1.
+    fn write(&self, batch: &RecordBatch, sequence: u64, text: &mut Vec<u8>) -> Result<(), LoadError> {
+        match self {
+            Self::Csv { forced, options } => write_rows(batch, forced, options, text),
+            Self::Json(rows) => rows.write(batch, sequence == 1, text),
+        }
+    }
 }
 
 fn write_header(out: &mut Vec<u8>, schema: &SchemaRef, options: &UnloadOptions) -> Result<(), LoadError> {
@@ -111,9 +178,8 @@ fn write_header(out: &mut Vec<u8>, schema: &SchemaRef, options: &UnloadOptions) 
 struct Unload<'a, I> {
     /// How many batches were pulled, and the rest of them.
     batches: Mutex<(u64, I)>,
-    /// For each column, whether its values are always quoted.
-    forced: Vec<bool>,
-    options: &'a UnloadOptions,
+    rows: Rows<'a>,
+    compression: Option<TextCompression>,
     control: &'a Control,
     /// How many texts may wait to be written.
     ready_max: usize,
@@ -171,14 +237,12 @@ where
             let mut text = self.lock_turn().spare.pop().unwrap_or_default();
             text.clear();
             let formatted = match batch {
-                Ok(batch) => {
-                    write_rows(&batch, &self.forced, self.options, &mut text).map(|()| batch.num_rows() as u64)
-                }
+                Ok(batch) => self.rows.write(&batch, sequence, &mut text).map(|()| batch.num_rows() as u64),
                 Err(error) => Err(LoadError::Query(error.to_string())),
             };
             let go_on = match formatted {
                 Ok(_) if self.control.is_cancelled() => self.fail(sequence, LoadError::Cancelled),
-                Ok(rows) => self.write_in_turn(sequence, Formatted { rows, text }),
+                Ok(rows) => self.write_in_turn(sequence, rows, text),
                 Err(error) => self.fail(sequence, error),
             };
             if !go_on {
@@ -189,13 +253,26 @@ where
 
     fn pull(&self) -> Option<(u64, Result<RecordBatch, E>)> {
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
-        let batch = batches.1.next()?;
-        batches.0 += 1;
-        Some((batches.0, batch))
+        loop {
+            let batch = batches.1.next()?;
+            if batch.as_ref().is_ok_and(|batch| batch.num_rows() == 0) {
+                continue;
+            }
+            batches.0 += 1;
+            return Some((batches.0, batch));
+        }
     }
 
-    /// Hands in a text, and writes what is ready unless another worker does; false if the unload failed.
-    fn write_in_turn(&self, sequence: u64, formatted: Formatted) -> bool {
+    /// Hands in the text of some rows, and writes what is ready unless another worker does; false if the unload failed.
+    fn write_in_turn(&self, sequence: u64, rows: u64, text: Vec<u8>) -> bool {
+        let text = match self.compression {
+            Some(compression) if !text.is_empty() => match compression.compress(&text) {
+                Ok(compressed) => compressed,
+                Err(error) => return self.fail(sequence, self.output.error("compress it", error)),
+            },
+            _ => text,
+        };
+        let formatted = Formatted { rows, text };
         let mut turn = self.lock_turn();
         // The one whose turn it is never waits, so that the others do not wait for ever.
         while turn.sequence != sequence && turn.ready.len() >= self.ready_max && turn.failure.is_none() {

@@ -160,9 +160,9 @@ impl Parts {
         } else {
             let start = self.views.len();
             for place in 0..count {
-                let element = rest.split_first_chunk::<4>().and_then(|(length, tail)| {
-                    tail.split_at_checked(u32::from_le_bytes(*length) as usize)
-                });
+                let element = rest
+                    .split_first_chunk::<4>()
+                    .and_then(|(length, tail)| tail.split_at_checked(u32::from_le_bytes(*length) as usize));
                 let Some((element, tail)) = element else {
                     self.views.truncate(start);
                     return None;

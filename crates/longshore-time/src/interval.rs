@@ -208,7 +208,8 @@ impl Interval {
         // What is lost of whole numbers by binary fractions comes back by rounding to microseconds.
         let rounded = |value: f64| (value * 1e6).round_ties_even() / 1e6;
         let rest_days = rounded((months - f64::from(whole_months)) * f64::from(DAYS_PER_MONTH));
-        let mut rest_seconds = rounded((days - f64::from(whole_days) + rest_days - rest_days.trunc()) * SECONDS_PER_DAY);
+        let mut rest_seconds =
+            rounded((days - f64::from(whole_days) + rest_days - rest_days.trunc()) * SECONDS_PER_DAY);
         if rest_seconds.abs() >= SECONDS_PER_DAY {
             let more = (rest_seconds / SECONDS_PER_DAY).trunc();
             whole_days = whole_days.checked_add(more as i32).ok_or_else(out_of_range)?;

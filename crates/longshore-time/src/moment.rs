@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 
 use crate::calendar::{
-    DATE_INFINITY, DATE_NEGATIVE_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY, TIMESTAMP_NEGATIVE_INFINITY, civil, date,
-    days_of, days_of_month, is_finite, is_finite_date, split, timestamp, timestamp_of,
+    DATE_INFINITY, DATE_NEGATIVE_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY,
+    TIMESTAMP_NEGATIVE_INFINITY, civil, date, days_of, days_of_month, is_finite, is_finite_date, split, timestamp,
+    timestamp_of,
 };
 use crate::error::{Result, TimeError, TimeErrorKind};
 use crate::interval::Interval;

@@ -135,13 +135,9 @@ fn whole(value: i64) -> Part {
 
 fn of_infinite(unit: Unit, is_negative: bool) -> Part {
     match unit {
-        Unit::Year
-        | Unit::Decade
-        | Unit::Century
-        | Unit::Millennium
-        | Unit::Julian
-        | Unit::IsoYear
-        | Unit::Epoch => Part::Infinite { is_negative },
+        Unit::Year | Unit::Decade | Unit::Century | Unit::Millennium | Unit::Julian | Unit::IsoYear | Unit::Epoch => {
+            Part::Infinite { is_negative }
+        }
         _ => Part::Null,
     }
 }
@@ -217,7 +213,8 @@ pub fn of_timestamp(unit: Unit, micros: i64) -> Part {
             // Each part of a day to its last digit, rounded half up as numeric division does.
             let scale = 10_i128.pow(JULIAN_SCALE.into());
             let day = i128::from(MICROS_PER_DAY);
-            let (whole_part, numerator) = (i128::from(of_day) * (scale / 1000) / day, i128::from(of_day) * (scale / 1000) % day);
+            let (whole_part, numerator) =
+                (i128::from(of_day) * (scale / 1000) / day, i128::from(of_day) * (scale / 1000) % day);
             let below = (numerator * 1000 + day / 2) / day;
             let value = i128::from(days + EPOCH_JULIAN) * scale + whole_part * 1000 + below;
             Part::Number { value, scale: JULIAN_SCALE }

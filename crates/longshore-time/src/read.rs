@@ -10,8 +10,8 @@ mod iso8601;
 mod words;
 
 use crate::calendar::{
-    DATE_INFINITY, DATE_NEGATIVE_INFINITY, MICROS_PER_SECOND, TIMESTAMP_INFINITY, TIMESTAMP_NEGATIVE_INFINITY, date as
-    checked_date, timestamp as checked_timestamp,
+    DATE_INFINITY, DATE_NEGATIVE_INFINITY, MICROS_PER_SECOND, TIMESTAMP_INFINITY, TIMESTAMP_NEGATIVE_INFINITY,
+    date as checked_date, timestamp as checked_timestamp,
 };
 use crate::error::{Result, TimeError, TimeErrorKind};
 use crate::interval::{Interval, IntervalType};
@@ -32,7 +32,8 @@ enum Fault {
 
 impl Fault {
     fn error(self, type_name: &str, text: &str) -> TimeError {
-        let field = || TimeError::new(TimeErrorKind::OutOfRange, format!("date/time field value out of range: \"{text}\""));
+        let field =
+            || TimeError::new(TimeErrorKind::OutOfRange, format!("date/time field value out of range: \"{text}\""));
         match self {
             Self::Format => TimeError::invalid_input(type_name, text),
             Self::Field => field(),

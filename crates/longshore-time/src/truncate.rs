@@ -53,7 +53,11 @@ fn start(unit: Unit, days: i64) -> i64 {
     let (year, month, _) = civil(days);
     let down = |length: i64| {
         // Centuries and millennia begin with the year 1, or 1 BC ends one.
-        if year > 0 { (year + length - 1) / length * length - length + 1 } else { -((length - year) / length) * length + 1 }
+        if year > 0 {
+            (year + length - 1) / length * length - length + 1
+        } else {
+            -((length - year) / length) * length + 1
+        }
     };
     match unit {
         Unit::Week => {
@@ -80,8 +84,7 @@ pub fn of_timestamptz(unit: Unit, micros: i64, zone: &Zone) -> Result<i64> {
     }
     let local = to_local(zone, micros);
     let cut = of_timestamp(unit, local)?;
-    let is_below_day =
-        matches!(unit, Unit::Microsecond | Unit::Millisecond | Unit::Second | Unit::Minute | Unit::Hour);
+    let is_below_day = matches!(unit, Unit::Microsecond | Unit::Millisecond | Unit::Second | Unit::Minute | Unit::Hour);
     if is_below_day {
         // The offset is the same: where an hour comes twice, it stays in its own.
         return timestamp(i128::from(micros) - i128::from(local - cut));
@@ -128,9 +131,7 @@ pub fn bin(stride: Interval, micros: i64, origin: i64) -> Result<i64> {
         return wrong("origin out of range");
     }
     if stride.months != 0 {
-        return Err(TimeError::unsupported(
-            "timestamps cannot be binned into intervals containing months or years",
-        ));
+        return Err(TimeError::unsupported("timestamps cannot be binned into intervals containing months or years"));
     }
     let length = i64::try_from(stride.total()).map_err(|_| TimeError::out_of_range("interval"))?;
     if length <= 0 {

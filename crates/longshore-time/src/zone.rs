@@ -212,9 +212,8 @@ fn at(tz: Tz, seconds: i64) -> Span {
         seconds
     } else {
         let start = |year| days_of(year, 1, 1);
-        let is_alike = |other: &i64| {
-            is_leap(*other) == is_leap(year) && day_of_week(start(*other)) == day_of_week(start(year))
-        };
+        let is_alike =
+            |other: &i64| is_leap(*other) == is_leap(year) && day_of_week(start(*other)) == day_of_week(start(year));
         let other = SAME_YEARS.clone().find(is_alike).unwrap_or(SAME_YEARS.start);
         seconds - (start(year) - start(other)) * SECONDS_PER_DAY
     };
@@ -275,9 +274,13 @@ mod tests {
 
     #[test]
     fn settings_name_zones() {
-        for (text, name) in
-            [("-8", "<-08>+08"), ("5.5", "<+05:30>-05:30"), ("utc", "UTC"), ("FOO+2BAR", "FOO+2BAR"), ("+02", "<+02>-02")]
-        {
+        for (text, name) in [
+            ("-8", "<-08>+08"),
+            ("5.5", "<+05:30>-05:30"),
+            ("utc", "UTC"),
+            ("FOO+2BAR", "FOO+2BAR"),
+            ("+02", "<+02>-02"),
+        ] {
             assert_eq!(Zone::of_setting(text).map(|zone| zone.name().to_owned()).as_deref(), Some(name));
         }
         for text in ["", "nonsense", "BST", "999"] {

@@ -4,6 +4,7 @@
 //! keys, aggregates of text are ordered. Not here: what queries are compared with.
 
 mod aggregate;
+mod correlated;
 mod expr;
 mod from;
 mod predicate;
@@ -268,7 +269,7 @@ fn name_columns(query: &mut Query, columns: &Columns) {
                 expr: Expr::Column(*data_type, None, format!("column{}", at + 1)),
                 alias: Some(name.clone()),
             });
-            let from = From::Derived { query: Box::new(Query::of(values)), alias: "v".to_owned() };
+            let from = From::Derived { query: Box::new(Query::of(values)), alias: "v".to_owned(), is_lateral: false };
             query.body = Body::Select(Box::new(Select {
                 distinct: false,
                 items: items.collect(),

@@ -106,6 +106,8 @@ pub enum From {
         query: Box<Query>,
         /// Its name.
         alias: String,
+        /// Whether it may name what stands before it: `LATERAL`.
+        is_lateral: bool,
     },
     /// A join.
     Join {

@@ -207,10 +207,11 @@ fn selects(select: &Select) -> Vec<Select> {
 fn froms(from: &From) -> Vec<From> {
     match from {
         From::Table { .. } => Vec::new(),
-        From::Derived { query, alias } => {
+        From::Derived { query, alias, is_lateral } => {
             let smaller = queries(query).into_iter();
-            let mut found: Vec<_> =
-                smaller.map(|query| From::Derived { query: Box::new(query), alias: alias.clone() }).collect();
+            let mut found: Vec<_> = smaller
+                .map(|query| From::Derived { query: Box::new(query), alias: alias.clone(), is_lateral: *is_lateral })
+                .collect();
             // A subquery that is no more than a table.
             if let Some(From::Table { name, .. }) = query.select().and_then(|select| select.from.as_ref()) {
                 found.insert(0, From::Table { name: name.clone(), alias: alias.clone() });

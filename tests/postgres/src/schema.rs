@@ -67,14 +67,7 @@ impl Table {
             let (name, usual) = left.remove(at);
             let other = random.chance(10) && usual.is_number();
             let data_type = if other {
-                random.pick(&[
-                    Type::SmallInt,
-                    Type::Integer,
-                    Type::BigInt,
-                    Type::Decimal,
-                    Type::Numeric,
-                    Type::Double,
-                ])
+                random.pick(&[Type::SmallInt, Type::Integer, Type::BigInt, Type::Decimal, Type::Numeric, Type::Double])
             } else {
                 usual
             };

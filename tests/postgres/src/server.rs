@@ -114,6 +114,12 @@ impl Server {
         }
     }
 
+    /// The folder where it listens.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// A new connection.
     ///
     /// # Errors

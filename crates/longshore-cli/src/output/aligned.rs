@@ -9,10 +9,10 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use unicode_width::UnicodeWidthStr;
 
-use super::style::{Style, clean};
+use super::style::{Style, clean, set_apart};
 use super::vertical::Vertical;
 use super::{
-    footer, not_shown,
+    Expanded, Look, Screen, cut, footer, not_shown,
     text::{Column, is_number},
 };
 
@@ -22,8 +22,8 @@ const SAMPLE_ROWS: usize = 1000;
 /// Writes aligned columns.
 pub(crate) struct Aligned {
     style: Style,
-    /// Turn wider results on their side.
-    turn_beyond: Option<usize>,
+    look: Look,
+    screen: Screen,
     schema: SchemaRef,
     right: Vec<bool>,
     state: State,
@@ -40,9 +40,9 @@ enum State {
 }
 
 impl Aligned {
-    pub(super) fn new(style: Style, turn_beyond: Option<usize>, schema: SchemaRef) -> Self {
+    pub(super) fn new(style: Style, look: &Look, screen: Screen, schema: SchemaRef) -> Self {
         let right = schema.fields().iter().map(|field| is_number(field.data_type())).collect();
-        Self { style, turn_beyond, schema, right, state: State::Sampling(Vec::new()), rows: 0 }
+        Self { style, look: look.clone(), screen, schema, right, state: State::Sampling(Vec::new()), rows: 0 }
     }
 
     pub(super) fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> io::Result<()> {
@@ -55,7 +55,12 @@ impl Aligned {
                 }
                 Ok(())
             }
-            State::Streaming(widths) => write_rows(self.style, &self.right, widths, batch, out),
+            State::Streaming(widths) => {
+                let widths = std::mem::take(widths);
+                let written = self.write_rows(&widths, batch, out);
+                self.state = State::Streaming(widths);
+                written
+            }
             State::Turned(vertical) => vertical.batch(batch, out),
         }
     }
@@ -64,7 +69,7 @@ impl Aligned {
         self.start(out)?;
         match (self.state, self.style) {
             (State::Turned(vertical), _) => vertical.finish(out),
-            (_, Style::Table) => footer(self.rows, out),
+            (_, Style::Table) => footer(self.rows, &self.look, out),
             (_, Style::Markdown) => Ok(()),
         }
     }
@@ -77,8 +82,9 @@ impl Aligned {
         let held = std::mem::take(held);
         let widths = self.measure(&held)?;
         let line = widths.iter().sum::<usize>() + 3 * widths.len();
-        if self.turn_beyond.is_some_and(|limit| line > limit) {
-            let mut vertical = Vertical::new(self.schema.clone());
+        let is_turned = self.style == Style::Table && self.look.expanded == Expanded::Auto;
+        if is_turned && line > self.screen.width {
+            let mut vertical = Vertical::new(&self.look, self.screen, self.schema.clone());
             for batch in &held {
                 vertical.batch(batch, out)?;
             }
@@ -87,7 +93,7 @@ impl Aligned {
         }
         self.header(&widths, out)?;
         for batch in &held {
-            write_rows(self.style, &self.right, &widths, batch, out)?;
+            self.write_rows(&widths, batch, out)?;
         }
         self.state = State::Streaming(widths);
         Ok(())
@@ -110,7 +116,7 @@ impl Aligned {
             for (width, array) in widths.iter_mut().zip(batch.columns()) {
                 let column = Column::new(array).map_err(|error| not_shown(&error))?;
                 for row in 0..rows {
-                    let value = cell(&column, row, self.style)?;
+                    let value = self.cell(&column, row)?.text;
                     let widest = value.split('\n').map(UnicodeWidthStr::width).max();
                     *width = (*width).max(widest.unwrap_or(0));
                 }
@@ -120,6 +126,13 @@ impl Aligned {
     }
 
     fn header(&self, widths: &[usize], out: &mut dyn Write) -> io::Result<()> {
+        if let (Some(title), Style::Table, false) = (&self.look.title, self.style, self.look.tuples_only) {
+            let line = widths.iter().map(|width| width + 3).sum::<usize>().saturating_sub(1);
+            writeln!(out, "{}{title}", " ".repeat(line.saturating_sub(title.width()) / 2))?;
+        }
+        if self.look.tuples_only && self.style == Style::Table {
+            return Ok(());
+        }
         let mut names = String::new();
         let mut rule = String::new();
         for (index, (field, &width)) in self.schema.fields().iter().zip(widths).enumerate() {
@@ -153,68 +166,74 @@ impl Aligned {
         }
         writeln!(out, "{}\n{rule}", names.trim_end())
     }
-}
 
-fn write_rows(
-    style: Style,
-    right: &[bool],
-    widths: &[usize],
-    batch: &RecordBatch,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let columns: Vec<Column<'_>> =
-        batch.columns().iter().map(Column::new).collect::<Result<_, _>>().map_err(|error| not_shown(&error))?;
-    let mut text = String::new();
-    for row in 0..batch.num_rows() {
-        text.clear();
-        let cells = columns.iter().map(|column| cell(column, row, style)).collect::<io::Result<Vec<String>>>()?;
-        match style {
-            Style::Table => table_row(&cells, right, widths, &mut text),
-            Style::Markdown => markdown_row(&cells, right, widths, &mut text),
+    fn write_rows(&self, widths: &[usize], batch: &RecordBatch, out: &mut dyn Write) -> io::Result<()> {
+        let columns: Vec<Column<'_>> =
+            batch.columns().iter().map(Column::new).collect::<Result<_, _>>().map_err(|error| not_shown(&error))?;
+        let mut text = String::new();
+        for row in 0..batch.num_rows() {
+            text.clear();
+            let cells = columns.iter().map(|column| self.cell(column, row)).collect::<io::Result<Vec<Cell>>>()?;
+            match self.style {
+                Style::Table => self.table_row(&cells, widths, &mut text),
+                Style::Markdown => self.markdown_row(&cells, widths, &mut text),
+            }
+            out.write_all(text.as_bytes())?;
         }
-        out.write_all(text.as_bytes())?;
+        Ok(())
     }
-    Ok(())
-}
 
-fn table_row(cells: &[String], right: &[bool], widths: &[usize], text: &mut String) {
-    let lines: Vec<Vec<&str>> = cells.iter().map(|cell| cell.split('\n').collect()).collect();
-    let height = lines.iter().map(Vec::len).max().unwrap_or(1);
-    for level in 0..height {
-        let start = text.len();
-        for (index, cell) in lines.iter().enumerate() {
-            let value = cell.get(level).copied().unwrap_or("");
-            let space = widths[index].saturating_sub(value.width());
-            text.push_str(if index == 0 { " " } else { "| " });
-            spaces(if right[index] { space } else { 0 }, text);
+    fn table_row(&self, cells: &[Cell], widths: &[usize], text: &mut String) {
+        let lines: Vec<Vec<&str>> = cells.iter().map(|cell| cell.text.split('\n').collect()).collect();
+        let height = lines.iter().map(Vec::len).max().unwrap_or(1);
+        for level in 0..height {
+            let start = text.len();
+            for (index, cell) in lines.iter().enumerate() {
+                let value = cell.get(level).copied().unwrap_or("");
+                let space = widths[index].saturating_sub(value.width());
+                text.push_str(if index == 0 { " " } else { "| " });
+                spaces(if self.right[index] { space } else { 0 }, text);
+                if cells[index].is_null {
+                    text.push_str(&set_apart(value, self.screen.is_styled));
+                } else {
+                    text.push_str(value);
+                }
+                spaces(if self.right[index] { 0 } else { space }, text);
+                text.push(if level + 1 < cell.len() { '+' } else { ' ' });
+            }
+            text.truncate(start + text[start..].trim_end_matches(' ').len());
+            text.push('\n');
+        }
+    }
+
+    fn markdown_row(&self, cells: &[Cell], widths: &[usize], text: &mut String) {
+        for (index, Cell { text: value, .. }) in cells.iter().enumerate() {
+            let (space, right) = (widths[index].saturating_sub(value.width()), self.right[index]);
+            text.push_str("| ");
+            spaces(if right { space } else { 0 }, text);
             text.push_str(value);
-            spaces(if right[index] { 0 } else { space }, text);
-            text.push(if level + 1 < cell.len() { '+' } else { ' ' });
+            spaces(if right { 1 } else { space + 1 }, text);
         }
-        text.truncate(start + text[start..].trim_end_matches(' ').len());
-        text.push('\n');
+        text.push_str("|\n");
+    }
+
+    /// The value of a row as it is shown.
+    fn cell(&self, column: &Column<'_>, row: usize) -> io::Result<Cell> {
+        if column.is_null(row) {
+            let null = self.look.null.as_deref().unwrap_or("NULL");
+            return Ok(Cell { text: clean(null, self.style), is_null: true });
+        }
+        let mut value = String::new();
+        column.write(row, &mut value).map_err(|error| not_shown(&error))?;
+        let shown = cut(&value, self.look.value_width).unwrap_or(value);
+        Ok(Cell { text: clean(&shown, self.style), is_null: false })
     }
 }
 
-fn markdown_row(cells: &[String], right: &[bool], widths: &[usize], text: &mut String) {
-    for (index, value) in cells.iter().enumerate() {
-        let space = widths[index].saturating_sub(value.width());
-        text.push_str("| ");
-        spaces(if right[index] { space } else { 0 }, text);
-        text.push_str(value);
-        spaces(if right[index] { 1 } else { space + 1 }, text);
-    }
-    text.push_str("|\n");
-}
-
-/// The value of a row as it is shown.
-fn cell(column: &Column<'_>, row: usize, style: Style) -> io::Result<String> {
-    if column.is_null(row) {
-        return Ok(String::from("NULL"));
-    }
-    let mut value = String::new();
-    column.write(row, &mut value).map_err(|error| not_shown(&error))?;
-    Ok(clean(&value, style))
+/// A value as it is shown.
+struct Cell {
+    text: String,
+    is_null: bool,
 }
 
 fn spaces(count: usize, text: &mut String) {

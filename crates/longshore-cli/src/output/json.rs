@@ -1,4 +1,4 @@
-//! Rows as one JSON array of objects, written as they come.
+//! Rows as one JSON array of objects, or as one object per line, written as they come.
 //!
 //! Numbers of every type are JSON numbers with all their digits, NaN and the infinities are strings, lists and
 //! structs are arrays and objects, and every other type is the string that the other formats show.
@@ -16,15 +16,25 @@ use super::text::{self, Column};
 /// Text is handed on when it has grown to this.
 const FLUSH_BYTES: usize = 64 << 10;
 
-/// Writes an array of objects.
+/// How objects stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// In an array.
+    Array,
+    /// Each on a line of its own.
+    Lines,
+}
+
+/// Writes objects.
 pub(crate) struct Json {
+    layout: Layout,
     /// The names as JSON strings, each with its colon.
     keys: Vec<String>,
     rows: u64,
 }
 
 impl Json {
-    pub(super) fn new(schema: SchemaRef) -> Self {
+    pub(super) fn new(schema: SchemaRef, layout: Layout) -> Self {
         let mut names: Vec<String> = Vec::new();
         for field in schema.fields() {
             // An object has each key but once: `?column?`, `?column?_1`.
@@ -42,7 +52,7 @@ impl Json {
             })
             .collect();
         drop(schema);
-        Self { keys, rows: 0 }
+        Self { layout, keys, rows: 0 }
     }
 
     pub(super) fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> io::Result<()> {
@@ -50,7 +60,11 @@ impl Json {
             batch.columns().iter().map(JsonColumn::new).collect::<Result<_, _>>().map_err(|error| not_shown(&error))?;
         let mut text = String::with_capacity(FLUSH_BYTES * 2);
         for row in 0..batch.num_rows() {
-            text.push_str(if self.rows == 0 { "[{" } else { ",\n {" });
+            text.push_str(match self.layout {
+                Layout::Array if self.rows == 0 => "[{",
+                Layout::Array => ",\n {",
+                Layout::Lines => "{",
+            });
             self.rows += 1;
             for (index, (key, column)) in self.keys.iter().zip(&columns).enumerate() {
                 if index > 0 {
@@ -59,7 +73,7 @@ impl Json {
                 text.push_str(key);
                 column.write(row, &mut text).map_err(|error| not_shown(&error))?;
             }
-            text.push('}');
+            text.push_str(if self.layout == Layout::Lines { "}\n" } else { "}" });
             if text.len() >= FLUSH_BYTES {
                 out.write_all(text.as_bytes())?;
                 text.clear();
@@ -69,7 +83,10 @@ impl Json {
     }
 
     pub(super) fn finish(self, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(if self.rows == 0 { b"[]\n" } else { b"]\n" })
+        match self.layout {
+            Layout::Array => out.write_all(if self.rows == 0 { b"[]\n" } else { b"]\n" }),
+            Layout::Lines => Ok(()),
+        }
     }
 }
 
@@ -88,6 +105,9 @@ impl<'a> JsonColumn<'a> {
     fn new(array: &'a ArrayRef) -> Result<Self, ArrowError> {
         Ok(match array.data_type() {
             DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => Self::List(array),
+            DataType::Struct(fields) if matches!(fields.as_ref(), [field] if field.name().starts_with("$json")) => {
+                Self::Number(Column::new(array)?)
+            }
             data_type if text::is_unlimited(data_type) => Self::Float(Column::new(array)?),
             DataType::Struct(fields) if matches!(fields.as_ref(), [field] if field.name().starts_with("$json")) => {
                 Self::Number(Column::new(array)?)

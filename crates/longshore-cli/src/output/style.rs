@@ -30,3 +30,8 @@ pub(super) fn clean(value: &str, style: Style) -> String {
     }
     shown
 }
+
+/// What stands for NULL, dimmed on a terminal that can: it is not the text `NULL`.
+pub(super) fn set_apart(null: &str, is_styled: bool) -> String {
+    if is_styled && !null.is_empty() { format!("\u{1b}[2m{null}\u{1b}[0m") } else { null.to_owned() }
+}

@@ -29,8 +29,13 @@ fn sample() -> RecordBatch {
 }
 
 fn printed(format: Format, expanded: Expanded, batches: &[RecordBatch]) -> String {
+    printed_as(&Look { format, expanded, ..Look::default() }, batches)
+}
+
+fn printed_as(look: &Look, batches: &[RecordBatch]) -> String {
     let mut out = Vec::new();
-    let mut printer = Printer::new(format, expanded, 80, batches[0].schema());
+    let screen = Screen { width: 80, height: 24, is_styled: false };
+    let mut printer = Printer::new(look, screen, batches[0].schema());
     for batch in batches {
         printer.batch(batch, &mut out).expect("memory");
     }
@@ -182,4 +187,51 @@ fn every_type_has_a_text() {
         let text = printed(Format::Vertical, Expanded::Off, &[batch_of("v", array)]);
         assert!(text.contains(&format!("v | {expected}\n")), "{text}");
     }
+}
+
+#[test]
+fn unaligned() {
+    assert_eq!(
+        printed(Format::Unaligned, Expanded::Off, &[sample()]),
+        "id|name|price|ok\n1|a,\"b\"|1.50|true\n-20||-0.05|false\n|||\n(3 rows)\n"
+    );
+    let look = Look { format: Format::Unaligned, tuples_only: true, null: Some("-".to_owned()), ..Look::default() };
+    assert!(printed_as(&look, &[sample()]).ends_with("\n-|-|-|-\n"));
+}
+
+#[test]
+fn json_lines() {
+    let text = printed(Format::Jsonl, Expanded::Off, &[sample()]);
+    assert_eq!(text.lines().count(), 3);
+    assert!(text.starts_with("{\"id\":1,") && text.ends_with("\"ok\":null}\n"), "{text}");
+}
+
+#[test]
+fn rows_alone_and_other_nulls() {
+    let look = Look { tuples_only: true, null: Some("~".to_owned()), ..Look::default() };
+    assert_eq!(
+        printed_as(&look, &[sample()]),
+        "   1 | a,\"b\" |  1.50 | true\n -20 |       | -0.05 | false\n   ~ | ~     |     ~ | ~\n\n"
+    );
+}
+
+#[test]
+fn long_values_are_cut_for_people() {
+    let batch = batch_of("text", Arc::new(StringViewArray::from(vec!["äbcdef", "abcde"])));
+    let look = Look { value_width: Some(5), ..Look::default() };
+    let text = printed_as(&look, std::slice::from_ref(&batch));
+    assert!(text.contains(" äbcde… (6 characters)\n abcde\n"), "{text}");
+    assert!(printed_as(&Look { format: Format::Csv, ..look }, &[batch]).contains("äbcdef\n"));
+}
+
+#[test]
+fn null_is_set_apart_on_a_terminal() {
+    let batch = batch_of("text", Arc::new(StringViewArray::from(vec![Some("NULL"), None])));
+    let mut out = Vec::new();
+    let screen = Screen { width: 80, height: 24, is_styled: true };
+    let mut printer = Printer::new(&Look::default(), screen, batch.schema());
+    printer.batch(&batch, &mut out).expect("memory");
+    printer.finish(&mut out).expect("memory");
+    let text = String::from_utf8(out).expect("UTF-8");
+    assert!(text.contains("\n NULL\n \u{1b}[2mNULL\u{1b}[0m\n"), "{text:?}");
 }

@@ -56,9 +56,9 @@ enum Values<'a> {
     TimestampMilliseconds(&'a PrimitiveArray<TimestampMillisecondType>, Zone),
     TimestampMicroseconds(&'a PrimitiveArray<TimestampMicrosecondType>, Zone),
     TimestampNanoseconds(&'a PrimitiveArray<TimestampNanosecondType>, Zone),
-    Numeric(&'a BinaryViewArray),
     /// Arrays, rows and JSON.
     Nested(StringViewArray),
+    Numeric(&'a BinaryViewArray),
     Other(Box<ArrayFormatter<'a>>),
 }
 

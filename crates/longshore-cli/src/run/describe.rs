@@ -1,7 +1,6 @@
 //! What `\d` and `\d+` show of a table: its columns, how they are stored, and its constraints.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
@@ -58,7 +57,7 @@ fn constraints(runner: &Runner, table: &str) -> Result<(), Failure> {
             let _ = writeln!(text, "{heading}:\n    {}", lines.join("\n    "));
         }
     }
-    std::io::stdout().write_all(text.as_bytes()).map_err(|error| Reason::output(error).into())
+    runner.show_text(&text)
 }
 
 /// The name that stands for a table.

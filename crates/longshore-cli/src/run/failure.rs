@@ -72,6 +72,14 @@ impl Failure {
         matches!(self.reason, Reason::BrokenPipe | Reason::Output(_) | Reason::Stats(_) | Reason::Terminal(_))
     }
 
+    /// The error of the statement that failed.
+    pub(crate) fn error(&self) -> Option<&Error> {
+        match &self.reason {
+            Reason::Statement(error) => Some(error),
+            _ => None,
+        }
+    }
+
     /// The status of the process.
     pub(crate) fn exit_code(&self) -> i32 {
         match &self.reason {

@@ -1,33 +1,39 @@
-//! The commands that start with a backslash, in the shell and in scripts.
+//! The commands that start with a backslash, in the shell and in scripts, after psql's.
 
-use std::fmt::Write as _;
-use std::io::Write as _;
-
-use std::path::PathBuf;
-
-use longshore_engine::OPTIONS;
+mod arguments;
+mod buffer;
+mod display;
+mod files;
+mod help;
+mod lists;
+mod values;
 
 use super::{Failure, Reason, Runner, describe, note};
-use crate::output::Expanded;
+use crate::script::{Misplaced, Script, truth};
+use arguments::Arguments;
 
-/// Names of all meta-commands, for completion.
-pub(crate) const COMMANDS: [&str; 9] = ["\\?", "\\d", "\\d+", "\\i", "\\options", "\\q", "\\quit", "\\timing", "\\x"];
+pub(crate) use help::COMMANDS;
 
-const HELP: &str = "\
-Statements end with a semicolon and may span lines.
-
-  \\d                  list tables and views
-  \\d NAME             show the columns of a table or view
-  \\d+ NAME            show also how its columns are stored, and in how many bytes
-  \\i FILE             run the statements of a file
-  \\options [NAME]     explain the options of COPY and read_csv
-  \\timing [on|off]    show how long each statement takes
-  \\x [on|off|auto]    show one line per value; auto: where rows are wider than the terminal
-  \\?                  show this
-  \\q                  leave
-
-  Tab completes keywords, names and files; Ctrl-C drops the input or cancels the statement; Ctrl-D leaves.
-";
+/// Commands of sqlite3 and DuckDB, and what they are called here.
+const OTHER_NAMES: [(&str, &str); 17] = [
+    (".cd", "\\cd"),
+    (".databases", "\\l"),
+    (".echo", "\\echo"),
+    (".exit", "\\q"),
+    (".help", "\\?"),
+    (".mode", "\\pset format"),
+    (".nullvalue", "\\pset null"),
+    (".output", "\\o"),
+    (".print", "\\echo"),
+    (".quit", "\\q"),
+    (".read", "\\i"),
+    (".schema", "\\d"),
+    (".separator", "\\f"),
+    (".shell", "\\!"),
+    (".system", "\\!"),
+    (".tables", "\\d"),
+    (".timer", "\\timing"),
+];
 
 /// Whether to go on after a meta-command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,90 +44,118 @@ pub(crate) enum Flow {
     Leave,
 }
 
-/// Does what the line `text` says.
+/// Does what `text` says; `script` has the statement that is open.
 ///
 /// # Errors
 ///
 /// An unknown command or argument, or the failure of what it runs.
-pub(crate) async fn run(runner: &mut Runner, text: &str) -> Result<Flow, Failure> {
-    let (command, argument) =
-        text.split_once(char::is_whitespace).map_or((text, ""), |(command, argument)| (command, argument));
-    // A semicolon out of habit does no harm.
-    let argument = argument.trim().trim_end_matches(';').trim_end();
+pub(crate) async fn run(runner: &mut Runner, script: &mut Script, text: &str) -> Result<Flow, Failure> {
+    let (command, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let command = command.trim_end_matches(';');
+    let written_out;
+    let (command, rest) = match OTHER_NAMES.iter().find(|(name, _)| *name == command) {
+        Some((_, meant)) => {
+            written_out = format!("{meant} {rest}");
+            written_out.split_once(' ').unwrap_or_default()
+        }
+        None => match command.strip_prefix("\\!").filter(|shell| !shell.is_empty()) {
+            Some(_) => ("\\!", &text[2..]),
+            None => (command, rest),
+        },
+    };
+    let mut arguments = Arguments::new(rest);
     if runner.restricted.is_some() && command != "\\unrestrict" {
         return Err(complaint(&format!("{command} is refused between \\restrict and \\unrestrict")));
     }
-    match command.trim_end_matches(';') {
+    match command {
         // What pg_dump writes around its statements, so that nothing in them is taken for a command.
-        "\\restrict" if argument.is_empty() => return Err(complaint("\\restrict needs a key")),
-        "\\restrict" => runner.restricted = Some(argument.to_owned()),
-        "\\unrestrict" if runner.restricted.as_deref() == Some(argument) => runner.restricted = None,
-        "\\unrestrict" => return Err(complaint("\\unrestrict needs the key that \\restrict was given")),
+        "\\restrict" => {
+            let key = arguments.name(runner)?.ok_or_else(|| complaint("\\restrict needs a key"))?;
+            runner.restricted = Some(key);
+        }
+        "\\unrestrict" => {
+            if runner.restricted.is_none() || arguments.name(runner)? != runner.restricted {
+                return Err(complaint("\\unrestrict needs the key that \\restrict was given"));
+            }
+            runner.restricted = None;
+        }
+        "\\if" => {
+            let holds = script.conditions.is_active() && arguments.condition(runner)?;
+            script.conditions.begin(holds);
+        }
+        "\\elif" => {
+            let holds = script.conditions.asks() && arguments.condition(runner)?;
+            script.conditions.otherwise_if(holds)?;
+        }
+        "\\else" => script.conditions.otherwise()?,
+        "\\endif" => script.conditions.end()?,
         "\\q" | "\\quit" => return Ok(Flow::Leave),
-        "\\?" | "\\h" | "\\help" => show_help()?,
-        "\\d" | "\\dt" | "\\d+" | "\\dt+" if argument.is_empty() => runner.statement("SHOW TABLES").await?,
-        "\\d" | "\\dt" => describe::columns(runner, argument).await?,
-        "\\d+" | "\\dt+" => describe::columns_and_storage(runner, argument).await?,
-        "\\options" => show_options(argument)?,
+        "\\?" | "\\h" | "\\help" => runner.show_text(&help::text())?,
+        "\\options" => runner.show_text(&help::options(&arguments.name(runner)?.unwrap_or_default())?)?,
+        "\\copyright" => runner.show_text(help::COPYRIGHT)?,
+        "\\d" | "\\d+" | "\\dt" | "\\dt+" | "\\dv" | "\\dv+" | "\\di" | "\\di+" | "\\ds" | "\\ds+" | "\\df"
+        | "\\df+" | "\\dn" | "\\dn+" | "\\l" | "\\l+" => lists::list(runner, command, &mut arguments).await?,
         "\\timing" => {
-            runner.timing = switch(command, argument, runner.timing)?;
-            note(&format!("Timing is {}.", on_or_off(runner.timing)));
+            runner.timing = arguments.switch(runner, command, runner.timing)?;
+            runner.remark(&format!("Timing is {}.", on_or_off(runner.timing)));
         }
-        "\\x" => {
-            runner.expanded = match argument {
-                "auto" => Expanded::Auto,
-                other if switch(command, other, runner.expanded == Expanded::On)? => Expanded::On,
-                _ => Expanded::Off,
-            };
-            note(match runner.expanded {
-                Expanded::On => "Expanded display is on.",
-                Expanded::Off => "Expanded display is off.",
-                Expanded::Auto => "Expanded display is used automatically.",
-            });
+        "\\x" | "\\a" | "\\t" | "\\f" | "\\C" | "\\pset" => display::run(runner, command, &mut arguments)?,
+        "\\set" | "\\unset" | "\\echo" | "\\qecho" | "\\warn" | "\\prompt" | "\\getenv" | "\\setenv" => {
+            values::run(runner, command, &mut arguments)?;
         }
-        "\\i" if argument.is_empty() => return Err(complaint("\\i needs the name of a file")),
-        "\\i" => return runner.file(&PathBuf::from(unquoted(argument))).await,
-        other => {
-            return Err(complaint(&format!("{other} is not a meta-command; \\? lists them")));
+        "\\i" | "\\include" | "\\ir" | "\\include_relative" | "\\o" | "\\out" | "\\w" | "\\write" | "\\cd" | "\\!" => {
+            files::run(runner, script, command, &mut arguments).await?;
         }
+        "\\copy" => files::copy(runner, rest.trim()).await?,
+        "\\g" | "\\gx" | "\\gset" | "\\gexec" | "\\gdesc" | "\\watch" | "\\p" | "\\print" | "\\r" | "\\reset"
+        | "\\e" | "\\edit" => buffer::run(runner, script, command, &mut arguments).await?,
+        "\\conninfo" => runner.show_text(&connection(runner))?,
+        "\\encoding" => encoding(runner, &mut arguments)?,
+        "\\errverbose" => runner.show_text(&last_error(runner))?,
+        other => return Err(complaint(&format!("{other} is not a meta-command; \\? lists them"))),
     }
     Ok(Flow::Stay)
 }
 
-fn show_help() -> Result<(), Failure> {
-    std::io::stdout().write_all(HELP.as_bytes()).map_err(|error| Reason::output(error).into())
+/// Where the database is.
+fn place(runner: &Runner) -> String {
+    match &runner.directory {
+        None => "in memory".to_owned(),
+        Some(path) if runner.database().is_read_only() => format!("in {}, which is only read", path.display()),
+        Some(path) => format!("in {}", path.display()),
+    }
 }
 
-/// Explains the options whose names begin with `start`.
-fn show_options(start: &str) -> Result<(), Failure> {
-    let start = start.to_ascii_uppercase();
-    let mut text = String::new();
-    for option in OPTIONS.iter().filter(|option| option.name.starts_with(&start)) {
-        let places: Vec<_> = option.places().collect();
-        let _ = writeln!(
-            text,
-            "{} {}\n  {}\n  default: {}; for {}",
-            option.name,
-            option.values.replace('`', ""),
-            option.meaning.replace('`', ""),
-            option.default.replace('`', ""),
-            places.join(", ")
-        );
-    }
-    if text.is_empty() {
-        return Err(complaint(&format!("no option begins with {start}; \\options lists them")));
-    }
-    std::io::stdout().write_all(text.as_bytes()).map_err(|error| Reason::output(error).into())
+fn connection(runner: &Runner) -> String {
+    format!("The database is {}; the program is Longshore {}.\n", place(runner), env!("LONGSHORE_VERSION"))
 }
 
-/// What a switch is set to: `on`, `off`, or the opposite of what it was.
-fn switch(command: &str, argument: &str, before: bool) -> Result<bool, Failure> {
-    match argument.to_ascii_lowercase().as_str() {
-        "" => Ok(!before),
-        "on" | "true" | "1" => Ok(true),
-        "off" | "false" | "0" => Ok(false),
-        _ => Err(complaint(&format!("{command} {argument}: neither on nor off"))),
+fn encoding(runner: &Runner, arguments: &mut Arguments<'_>) -> Result<(), Failure> {
+    match arguments.name(runner)? {
+        None => runner.show_text("UTF8\n"),
+        Some(name) if ["utf8", "utf-8", "unicode"].contains(&name.to_ascii_lowercase().as_str()) => Ok(()),
+        Some(name) => Err(complaint(&format!(
+            "\\encoding {name}: statements and results are UTF-8; COPY reads other encodings with the option ENCODING"
+        ))),
     }
+}
+
+/// The last error with what it is about.
+fn last_error(runner: &Runner) -> String {
+    let Some(error) = &runner.last_error else { return "There is no previous error.\n".to_owned() };
+    let details = error.details();
+    let number = |number: Option<u64>| number.map(|number| number.to_string());
+    let parts = [
+        ("FILE", details.file.clone()),
+        ("LINE", number(details.line)),
+        ("BYTE", number(details.byte)),
+        ("TABLE", details.table.clone()),
+        ("COLUMN", details.column.clone()),
+        ("CONSTRAINT", details.constraint.clone()),
+        ("VALUE", details.value.clone()),
+    ];
+    let parts = parts.into_iter().filter_map(|(name, value)| Some(format!("{name}:  {}\n", value?)));
+    format!("ERROR:  {}: {error}\n{}", error.kind().sqlstate(), parts.collect::<String>())
 }
 
 fn on_or_off(value: bool) -> &'static str {
@@ -132,7 +166,8 @@ fn complaint(message: &str) -> Failure {
     Reason::Message(message.to_owned()).into()
 }
 
-/// A file name without the quotes around it.
-fn unquoted(name: &str) -> &str {
-    ['\'', '"'].into_iter().find_map(|quote| name.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(name)
+impl From<Misplaced> for Failure {
+    fn from(Misplaced(message): Misplaced) -> Self {
+        complaint(message)
+    }
 }

@@ -1,7 +1,7 @@
 //! What Tab offers: keywords, options of COPY, names of tables and columns, meta-commands and files.
 //!
-//! After a dot the columns of that table; otherwise the columns of the tables that the entry names come first.
-//! Inside single quotes and after `\i` files. Keywords follow the case of what was typed.
+//! After a dot the columns of that table; otherwise the columns of the tables that the entry names come first. Functions come
+//! with their opening parenthesis. Inside single quotes and after `\i` files. Keywords follow the case of what was typed.
 
 use std::sync::Arc;
 
@@ -25,11 +25,21 @@ const KEYWORDS: &str = "\
 pub(super) struct Names {
     database: Arc<Database>,
     files: FilenameCompleter,
+    /// Functions, each with its opening parenthesis.
+    functions: Vec<String>,
+    /// The lines of the entry before the one that is typed.
+    before: String,
 }
 
 impl Names {
     pub(super) fn new(database: &Arc<Database>) -> Self {
-        Self { database: Arc::clone(database), files: FilenameCompleter::new() }
+        let functions = database.functions().into_iter().map(|function| function.name + "(").collect();
+        Self { database: Arc::clone(database), files: FilenameCompleter::new(), functions, before: String::new() }
+    }
+
+    /// Takes note of the lines of the entry before the one that is typed.
+    pub(super) fn set_before(&mut self, before: &str) {
+        before.clone_into(&mut self.before);
     }
 }
 
@@ -42,8 +52,10 @@ impl Completer for Names {
         if command.starts_with('\\') {
             return match command.split_once(char::is_whitespace) {
                 None => Ok(offer(before, command, COMMANDS.map(String::from))),
-                Some(("\\i", _)) => self.files.complete_path(line, position),
-                Some(("\\d" | "\\dt" | "\\d+" | "\\dt+", _)) => {
+                Some(("\\i" | "\\ir" | "\\o" | "\\w" | "\\e" | "\\g" | "\\gx" | "\\cd", _)) => {
+                    self.files.complete_path(line, position)
+                }
+                Some(("\\d" | "\\dt" | "\\dv" | "\\d+" | "\\dt+", _)) => {
                     let word = last_word(before);
                     Ok(offer(before, word, self.tables()))
                 }
@@ -60,7 +72,8 @@ impl Completer for Names {
         if word.is_empty() {
             return Ok((position, Vec::new()));
         }
-        Ok(offer(before, word, self.candidates(line, word)))
+        let entry = format!("{}{line}", self.before);
+        Ok(offer(before, word, self.candidates(&entry, word)))
     }
 }
 
@@ -88,6 +101,10 @@ impl Names {
         candidates.extend(
             KEYWORDS.split(' ').map(|keyword| if lower { keyword.to_ascii_lowercase() } else { String::from(keyword) }),
         );
+        // One letter has too many of them.
+        if word.len() > 1 {
+            candidates.extend(self.functions.iter().cloned());
+        }
         if takes_options(line) {
             let options = OPTIONS.iter().map(|option| option.name);
             candidates.extend(options.map(|name| if lower { name.to_ascii_lowercase() } else { name.to_owned() }));
@@ -178,6 +195,7 @@ mod tests {
         assert_eq!(offered("SEL"), (0, vec![String::from("SELECT")]));
         assert_eq!(offered("select o_"), (7, vec![String::from("o_key"), String::from("o_date")]));
         assert_eq!(offered("select * from ord").1, ["orders", "order"]);
+        assert!(offered("select array_len").1.contains(&String::from("array_length(")));
         assert_eq!(
             offered("select orders."),
             (14, vec![String::from("o_key"), String::from("o_date"), String::from("\"Odd\"")])
@@ -188,6 +206,7 @@ mod tests {
     #[test]
     fn meta_commands() {
         assert_eq!(offered("\\ti"), (0, vec![String::from("\\timing")]));
+        assert_eq!(offered("\\co").1, ["\\conninfo", "\\copy"]);
         assert_eq!(offered("\\d o"), (3, vec![String::from("orders")]));
         assert_eq!(offered("\\d+ o"), (4, vec![String::from("orders")]));
         assert!(offered("\\x o").1.is_empty());

@@ -2,10 +2,12 @@
 
 mod backup;
 mod demo;
+mod dumps;
 mod durable;
 mod files;
 mod generate;
 mod limit;
+mod meta;
 mod once;
 mod process;
 mod recipes;

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use crate::run::command;
 
-const PROMPT: &str = "longshore> ";
+const PROMPT: &str = "longshore=> ";
+/// Shows some lines, and waits for Enter.
+const PAGER: &str = "head -n 30; echo PAGED; read answer < /dev/tty";
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A shell and the terminal it runs on.
@@ -36,7 +38,11 @@ impl Terminal {
         let (master, slave) = unsafe { (OwnedFd::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
         let stdio = || Stdio::from(slave.try_clone().expect("a descriptor"));
         let mut command = command(directory);
-        command.env("TERM", "xterm").stdin(stdio()).stdout(stdio()).stderr(stdio());
+        for name in ["LONGSHORE_PAGER", "NO_COLOR", "LONGSHORERC"] {
+            command.env_remove(name);
+        }
+        command.env("PAGER", PAGER);
+        command.env("HOME", directory).env("TERM", "xterm").stdin(stdio()).stdout(stdio()).stderr(stdio());
         // SAFETY: between fork and exec only these two system calls run, which are safe there.
         unsafe {
             command.pre_exec(|| {
@@ -129,9 +135,11 @@ fn a_session() {
     let shown = shell.enter("\\d+ trips");
     assert!(shown.contains("city") && shown.contains("bytes_if_plain"), "{shown:?}");
 
-    // Enter continues an open statement.
+    // Enter continues an open statement, and the prompt says so.
     shell.type_in("SELECT count(*)\r");
+    shell.wait_for("longshore-> ");
     shell.type_in("AS lines\r");
+    shell.wait_for("longshore-> ");
     shell.type_in("FROM trips;\r");
     let shown = shell.wait_for("(1 row)");
     assert!(shown.contains(" lines\r\n"), "{shown:?}");
@@ -143,8 +151,12 @@ fn a_session() {
     assert!(shown.contains("Expanded display is on."), "{shown:?}");
     let shown = shell.enter("\\i s.sql");
     assert!(shown.contains("answer | 42") && shown.contains("Time: "), "{shown:?}");
-    let shown = shell.enter("\\?");
+    // Help is longer than the screen.
+    shell.type_in("\\?\r");
+    let shown = shell.wait_for("PAGED");
     assert!(shown.contains("\\timing [on|off]"), "{shown:?}");
+    shell.type_in("\r");
+    shell.wait_for(PROMPT);
 
     // Errors do not end a session.
     let shown = shell.enter("SELECT * FROM missing;");
@@ -157,6 +169,7 @@ fn a_session() {
     assert!(shown.contains("trips"), "{shown:?}");
 
     shell.type_in("\\q\r");
+    shell.wait_for("The database was in memory: 1 table gone with the shell.");
     assert_eq!(shell.status(), 0);
     let history = std::fs::read_to_string(directory.path().join("state/longshore/history")).expect("the history");
     assert!(history.contains("CREATE TABLE trips"), "{history}");
@@ -167,7 +180,9 @@ fn control_c_drops_the_input_and_cancels_a_statement() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut shell = Terminal::open(directory.path());
     shell.wait_for(PROMPT);
-    shell.type_in("SELECT nonsense");
+    shell.type_in("SELECT '\r");
+    shell.wait_for("longshore'> ");
+    shell.type_in("nonsense");
     shell.wait_for("nonsense");
     shell.type_in("\u{3}");
     shell.wait_for("\n");
@@ -200,6 +215,87 @@ fn a_history_that_cannot_be_written_does_no_harm() {
     shell.wait_for(PROMPT);
     let shown = shell.enter("SELECT 7 AS seven;");
     assert!(shown.contains("seven"), "{shown:?}");
+    shell.type_in("\\q\r");
+    assert_eq!(shell.status(), 0);
+}
+
+#[test]
+fn the_prompt_shows_the_transaction() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut shell = Terminal::open(directory.path());
+    shell.wait_for(PROMPT);
+    shell.type_in("BEGIN;\r");
+    shell.wait_for("longshore=*> ");
+    shell.type_in("SELECT (\r");
+    shell.wait_for("longshore(*> ");
+    shell.type_in("1);\r");
+    shell.wait_for("longshore=*> ");
+    shell.type_in("SELECT 1 / 0;\r");
+    shell.wait_for("longshore=!> ");
+    shell.type_in("ROLLBACK;\r");
+    shell.wait_for(PROMPT);
+    let shown = shell.enter("help");
+    assert!(shown.contains("\\? lists the commands"), "{shown:?}");
+    shell.type_in("exit\r");
+    assert_eq!(shell.status(), 0);
+}
+
+#[test]
+fn results_that_are_long_or_wide_are_shown_so_that_they_can_be_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut shell = Terminal::open(directory.path());
+    shell.wait_for(PROMPT);
+    // NULL is set apart.
+    let shown = shell.enter("SELECT NULL AS a, 'NULL' AS b;");
+    assert!(shown.contains("\u{1b}[2mNULL\u{1b}[0m | NULL"), "{shown:?}");
+    // More rows than the terminal has lines.
+    shell.type_in("SELECT * FROM generate_series(1, 1000000);\r");
+    shell.wait_for("PAGED");
+    shell.type_in("\r");
+    shell.wait_for(PROMPT);
+    // Wider than the terminal.
+    let shown = shell.enter("SELECT repeat('a', 60) AS one, repeat('b', 60) AS two;");
+    assert!(shown.contains("-[ RECORD 1 ]"), "{shown:?}");
+    // A long value.
+    shell.enter("\\pset pager off");
+    let shown = shell.enter("SELECT repeat('a', 5000) AS long;");
+    assert!(shown.contains("… (5000 characters)"), "{shown:?}");
+    let shown = shell.enter("SELECT * FROM generate_series(1, 50);");
+    assert!(shown.contains("(50 rows)"), "{shown:?}");
+    shell.type_in("quit;\r");
+    assert_eq!(shell.status(), 0);
+}
+
+#[test]
+fn the_file_of_the_user_is_run_first() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join(".longshorerc"), "\\set QUIET on\n\\set hello 'good day'\n\\timing on\n")
+        .expect("a file");
+    let mut shell = Terminal::open(directory.path());
+    shell.wait_for(PROMPT);
+    let shown = shell.enter("SELECT :'hello' AS h;");
+    assert!(shown.contains("good day") && shown.contains("Time: "), "{shown:?}");
+    shell.type_in("\\q\r");
+    assert_eq!(shell.status(), 0);
+}
+
+#[test]
+fn data_are_typed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut shell = Terminal::open(directory.path());
+    shell.wait_for(PROMPT);
+    shell.enter("CREATE TABLE t (a INTEGER);");
+    shell.type_in("COPY t FROM STDIN;\r");
+    shell.wait_for(">> ");
+    shell.type_in("1\r");
+    shell.wait_for(">> ");
+    shell.type_in("2\r");
+    shell.wait_for(">> ");
+    shell.type_in("\\.\r");
+    shell.wait_for("COPY 2");
+    shell.wait_for(PROMPT);
+    let shown = shell.enter("SELECT sum(a) AS total FROM t;");
+    assert!(shown.contains("     3\r\n"), "{shown:?}");
     shell.type_in("\\q\r");
     assert_eq!(shell.status(), 0);
 }

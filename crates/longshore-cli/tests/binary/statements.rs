@@ -133,14 +133,6 @@ fn files_and_commands_mix_in_order() {
 #[test]
 fn standard_input_runs_statements_and_meta_commands() {
     let directory = tempfile::tempdir().expect("a directory");
-    let run = longshore_in(
-        directory.path(),
-        &[],
-        "CREATE TABLE t (a INTEGER, b TEXT);\n\\timing on\nSELECT\n 1 AS one; \\x\n",
-    );
-    // A meta-command begins its line.
-    assert_eq!(run.status, 1);
-    assert!(run.err.contains("standard input:4: "), "{}", run.err);
     let run =
         longshore_in(directory.path(), &[], "\\timing on\nSELECT\n 1 AS one;\n\\x\nSELECT 2 AS two;\n\\q\nSELECT 3;\n");
     assert_eq!(run.status, 0, "{}", run.err);
@@ -292,4 +284,26 @@ fn a_closed_pipe_ends_the_run_quietly() {
         assert_eq!(output.status.code(), Some(141), "{query}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{query}");
     }
+}
+
+#[test]
+fn columns_that_values_become_are_called_by_them() {
+    let cities = "CREATE TABLE cities (country TEXT, year INTEGER, population INTEGER); \
+        INSERT INTO cities VALUES ('NL', 2000, 1005), ('US', 2000, 564), ('US', 2010, 608)";
+    let print = |query| output(&["--format", "csv", "-c", cities, "-c", query]);
+    assert_eq!(
+        print("PIVOT cities ON year USING sum(population) ORDER BY country"),
+        "country,2000,2010\nNL,1005,\nUS,564,608\n"
+    );
+    assert_eq!(
+        print("PIVOT cities ON year IN (2000) USING sum(population) AS total, count(*) GROUP BY country ORDER BY 1"),
+        "country,2000_total,2000_count(*)\nNL,1005,1\nUS,564,1\n"
+    );
+    assert_eq!(
+        print(
+            "SELECT min(COLUMNS('^y|^p')), COLUMNS('(y)ear') + 1 AS \"\\1\" FROM cities GROUP BY year ORDER BY 1 LIMIT 1"
+        ),
+        "year,population,y\n2000,564,2001\n"
+    );
+    assert_eq!(print("SELECT * RENAME (year AS \"Y\") FROM cities LIMIT 1"), "country,Y,population\nNL,2000,1005\n");
 }

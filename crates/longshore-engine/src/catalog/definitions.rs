@@ -1,14 +1,13 @@
-//! What a database has beside tables, views and sequences: schemas, and what people have said of its objects (COMMENT ON).
+//! What a database has beside tables, views and sequences: schemas, types that users made, and what people have said of its objects (COMMENT ON).
 //!
 //! Not here: which schemas a session looks through (`search_path`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::{Catalog, Change, Entry};
+use super::{Catalog, Change, Entry, UserType};
+use crate::error::TEMPORARY;
 use crate::sql::names::{self, SCHEMA};
-
-/// Begins the names of schemas that hold what is temporary, each for one session.
-pub(crate) const TEMPORARY: &str = "pg_temp_";
 
 /// The schemas that there always are and that hold no tables of users.
 pub(crate) const SYSTEM_SCHEMAS: [&str; 2] = ["information_schema", "pg_catalog"];
@@ -25,6 +24,8 @@ pub(crate) struct Definitions {
     pub(crate) schemas: BTreeSet<String>,
     /// Whether `public` was dropped.
     pub(crate) lacks_public: bool,
+    /// Types that users made.
+    pub(crate) types: BTreeMap<String, Arc<UserType>>,
     pub(crate) comments: BTreeMap<Commented, String>,
 }
 
@@ -112,7 +113,7 @@ impl Change {
                 None => false,
             },
             Commented::Constraint(of, name) => table(of).is_some_and(|table| self.rules_of(table).has_constraint(name)),
-            Commented::Type(_) => true,
+            Commented::Type(name) => self.definitions.types.contains_key(name),
         }
     }
 }
@@ -136,5 +137,15 @@ impl Catalog {
     /// Whether it has nothing but the schema `public`, so that a name without a schema can mean one thing only.
     pub(crate) fn has_one_schema(&self) -> bool {
         self.definitions(|definitions| definitions.schemas.is_empty() && !definitions.lacks_public)
+    }
+
+    /// Whether users made types.
+    pub(crate) fn has_types(&self) -> bool {
+        self.definitions(|definitions| !definitions.types.is_empty())
+    }
+
+    /// A type that a user made.
+    pub(crate) fn user_type(&self, name: &str) -> Option<Arc<UserType>> {
+        self.definitions(|definitions| definitions.types.get(name).cloned())
     }
 }

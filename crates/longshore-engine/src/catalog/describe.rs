@@ -44,6 +44,8 @@ pub(crate) fn describe(payload: &[u8]) -> Result<Vec<String>, Error> {
                 let comments: Vec<String> = image.definitions.comments.iter().map(comment).collect();
                 if comments.is_empty() { "a comment goes".to_owned() } else { comments.join("; ") }
             }
+            Operation::Type => format!("there is the type {}", names::quoted(&of_operation.text()?)),
+            Operation::TypeGone => format!("type {} goes", names::quoted(&of_operation.text()?)),
             Operation::NameFree => format!("no table and no view is called {}", names::quoted(&of_operation.text()?)),
             Operation::SequenceGone => format!("sequence number {} goes", of_operation.number()?),
             Operation::SequenceState => {

@@ -10,6 +10,7 @@
 //! `docs/format.md` describes every byte. Not here: rows, columns and indexes (`longshore-storage`).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use longshore_storage::{IndexKind, ReferenceMatch, RelationId, Storage};
 use sqlparser::ast::{Expr, ReferentialAction};
@@ -17,11 +18,14 @@ use sqlparser::ast::{Expr, ReferentialAction};
 use super::operations::{self, Operation, Operations};
 use super::sequence::SequenceImage;
 use super::wire::{Reader, Writer, damaged};
-use super::{Check, ColumnRule, Commented, Definitions, Key, Origin, Reference, Role, Rules, View};
+use super::{
+    Check, ColumnRule, Commented, Definitions, Domain, IndexDefinition, Key, Origin, Reference, Role, Rules, UserType,
+    View,
+};
 use crate::Error;
 use crate::catalog::is_temporary;
-use crate::sql;
 use crate::sql::names::SCHEMA;
+use crate::sql::{self, in_text};
 
 /// A table as it is logged.
 #[derive(Clone, Debug)]
@@ -89,6 +93,32 @@ impl Operations {
             let operation = if after.lacks_public { Operation::SchemaGone } else { Operation::Schema };
             self.begin(operation).text(SCHEMA);
         }
+        for gone in before.types.keys().filter(|name| !after.types.contains_key(*name)) {
+            self.begin(Operation::TypeGone).text(gone);
+        }
+        for (name, user_type) in after.types.iter().filter(|(name, of)| before.types.get(*name) != Some(of)) {
+            if is_temporary(name) {
+                continue;
+            }
+            let writer = self.begin(Operation::Type);
+            writer.text(name);
+            match user_type.as_ref() {
+                UserType::Enum(labels) => {
+                    writer.byte(0);
+                    writer.list(labels, |writer, label| writer.text(label));
+                }
+                UserType::Domain(domain) => {
+                    writer.byte(1);
+                    writer.text(&domain.base.to_string());
+                    writer.optional(domain.default.as_ref(), put_expr);
+                    writer.flag(domain.not_null);
+                    writer.list(&domain.checks, |writer, (name, condition)| {
+                        writer.text(name);
+                        put_expr(writer, condition);
+                    });
+                }
+            }
+        }
         for gone in before.comments.keys().filter(|on| !after.comments.contains_key(on)) {
             self.comment(gone, None);
         }
@@ -116,6 +146,17 @@ impl Operations {
         writer.text(name);
         writer.optional(text, Writer::text);
     }
+}
+
+fn take_domain(reader: &mut Reader<'_>) -> Result<Domain, Error> {
+    let base = reader.text()?;
+    let base = in_text::data_type(&base).map_err(|error| damaged(&format!("{base} is no type: {error}")))?;
+    Ok(Domain {
+        base,
+        default: reader.optional(take_expr)?,
+        not_null: reader.flag()?,
+        checks: reader.list(|reader| Ok((reader.text()?, take_expr(reader)?)))?,
+    })
 }
 
 fn take_commented(reader: &mut Reader<'_>) -> Result<Commented, Error> {
@@ -193,6 +234,16 @@ impl Image {
                 name if name == SCHEMA => self.definitions.lacks_public = true,
                 name => drop(self.definitions.schemas.remove(&name)),
             },
+            Operation::Type => {
+                let (name, kind) = (reader.text()?, reader.byte()?);
+                let user_type = match kind {
+                    0 => UserType::Enum(reader.list(Reader::text)?),
+                    1 => UserType::Domain(Box::new(take_domain(reader)?)),
+                    other => return Err(damaged(&format!("{name} is a type of the kind {other}"))),
+                };
+                self.definitions.types.insert(name, Arc::new(user_type));
+            }
+            Operation::TypeGone => drop(self.definitions.types.remove(&reader.text()?)),
             Operation::Comment => {
                 let on = take_commented(reader)?;
                 match reader.optional(Reader::text)? {
@@ -250,20 +301,29 @@ fn take_columns(reader: &mut Reader<'_>) -> Result<Vec<usize>, Error> {
     reader.list(Reader::count)
 }
 
+/// The bit in the role of a key which says that more is said of its index.
+const DEFINED: u8 = 0x10;
+
 fn put_rules(writer: &mut Writer, rules: &Rules) {
     writer.list(&rules.keys, |writer, key| {
         writer.text(&key.name);
-        writer.byte(match key.role {
+        let role = match key.role {
             Role::Primary => 0,
             Role::Unique => 1,
             Role::UniqueIndex => 2,
             Role::Index => 3,
-        });
+        };
+        writer.byte(role | if key.definition.is_some() { DEFINED } else { 0 });
         writer.byte(match key.index {
             IndexKind::Hash => 0,
             IndexKind::Art => 1,
         });
         put_columns(writer, &key.columns);
+        if let Some(definition) = &key.definition {
+            writer.list(&definition.parts, put_expr);
+            writer.optional(definition.predicate.as_ref(), put_expr);
+            writer.list(&definition.include, put_expr);
+        }
     });
     writer.list(&rules.columns, |writer, rule| {
         match &rule.origin {
@@ -308,7 +368,9 @@ fn put_rules(writer: &mut Writer, rules: &Rules) {
 fn take_rules(reader: &mut Reader<'_>) -> Result<Rules, Error> {
     let keys = reader.list(|reader| {
         let name = reader.text()?;
-        let role = match reader.byte()? {
+        let role = reader.byte()?;
+        let is_defined = role & DEFINED != 0;
+        let role = match role & !DEFINED {
             0 => Role::Primary,
             1 => Role::Unique,
             2 => Role::UniqueIndex,
@@ -320,7 +382,16 @@ fn take_rules(reader: &mut Reader<'_>) -> Result<Rules, Error> {
             1 => IndexKind::Art,
             other => return Err(damaged(&format!("{name} is an index of the kind {other}"))),
         };
-        Ok(Key { name, columns: take_columns(reader)?, index, role })
+        let columns = take_columns(reader)?;
+        let mut definition = None;
+        if is_defined {
+            definition = Some(Box::new(IndexDefinition {
+                parts: reader.list(take_expr)?,
+                predicate: reader.optional(take_expr)?,
+                include: reader.list(take_expr)?,
+            }));
+        }
+        Ok(Key { name, columns, index, role, definition })
     })?;
     let columns = reader.list(|reader| {
         let origin = match reader.byte()? {

@@ -3,6 +3,7 @@
 //! Not here: how statements make them (`statement::create`), how they find rows (`longshore-storage`).
 
 use longshore_storage::{Column, IndexKind};
+use sqlparser::ast::Expr;
 
 use crate::sql::names;
 
@@ -11,9 +12,35 @@ use crate::sql::names;
 pub(crate) struct Key {
     /// The constraint's or the index's.
     pub(crate) name: String,
+    /// Those that the index of the relation is about; of none, there is no such index.
     pub(crate) columns: Vec<usize>,
     pub(crate) index: IndexKind,
     pub(crate) role: Role,
+    /// What else was said of an index that is more than a list of columns.
+    pub(crate) definition: Option<Box<IndexDefinition>>,
+}
+
+/// An index over expressions, over some of the rows, or with further columns, as it was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct IndexDefinition {
+    /// Columns and expressions.
+    pub(crate) parts: Vec<Expr>,
+    /// Which rows it is about; `None` for all.
+    pub(crate) predicate: Option<Expr>,
+    /// INCLUDE.
+    pub(crate) include: Vec<Expr>,
+}
+
+impl IndexDefinition {
+    /// All expressions in it.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        self.parts.iter().chain(&self.predicate).chain(&self.include)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        self.parts.iter_mut().chain(&mut self.predicate).chain(&mut self.include)
+    }
 }
 
 impl Key {
@@ -25,8 +52,28 @@ impl Key {
             Role::UniqueIndex => "UNIQUE, ",
             Role::Index => "",
         };
-        let names: Vec<String> = self.columns.iter().map(|column| names::quoted(&columns[*column].name)).collect();
-        format!("{} {role}{} ({})", names::quoted(&self.name), kind_name(self.index), names.join(", "))
+        format!("{} {role}{} {}", names::quoted(&self.name), kind_name(self.index), self.parts(columns))
+    }
+
+    /// What it is about, as CREATE INDEX says it: `(a, lower(b)) INCLUDE (c) WHERE a > 0`.
+    pub(crate) fn parts(&self, columns: &[Column]) -> String {
+        let Some(definition) = &self.definition else {
+            let names: Vec<String> = self.columns.iter().map(|column| names::quoted(&columns[*column].name)).collect();
+            return format!("({})", names.join(", "));
+        };
+        let part = |expr: &Expr| match expr {
+            Expr::Identifier(_) | Expr::Function(_) => expr.to_string(),
+            other => format!("({other})"),
+        };
+        let list = |exprs: &[Expr]| exprs.iter().map(part).collect::<Vec<_>>().join(", ");
+        let mut text = format!("({})", list(&definition.parts));
+        if !definition.include.is_empty() {
+            text = format!("{text} INCLUDE ({})", list(&definition.include));
+        }
+        match &definition.predicate {
+            Some(predicate) => format!("{text} WHERE {predicate}"),
+            None => text,
+        }
     }
 }
 

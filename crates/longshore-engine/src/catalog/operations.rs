@@ -31,10 +31,14 @@ pub(crate) enum Operation {
     SchemaGone,
     /// What is said of something.
     Comment,
+    /// There is a type that a user made.
+    Type,
+    /// Such a type is gone.
+    TypeGone,
 }
 
 impl Operation {
-    const ALL: [(u8, Operation); 11] = [
+    const ALL: [(u8, Operation); 13] = [
         (1, Operation::Table),
         (2, Operation::View),
         (3, Operation::Sequence),
@@ -46,6 +50,8 @@ impl Operation {
         (9, Operation::Schema),
         (10, Operation::SchemaGone),
         (11, Operation::Comment),
+        (12, Operation::Type),
+        (13, Operation::TypeGone),
     ];
 
     pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, Error> {

@@ -99,13 +99,15 @@ impl Rules {
             || self.columns.iter().any(|rule| rule.not_null.as_deref() == Some(name))
     }
 
-    /// The expressions of defaults and checks.
+    /// The expressions of defaults, generated columns, checks and indexes.
     pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let defaults = self.columns.iter().filter_map(|rule| match &rule.origin {
             Origin::Default(expr) | Origin::Generated(expr) => Some(expr.as_ref()),
             Origin::Null | Origin::Identity { .. } => None,
         });
-        defaults.chain(self.checks.iter().map(|check| &check.condition))
+        let of_indexes = self.keys.iter().filter_map(|key| key.definition.as_ref());
+        let checks = self.checks.iter().map(|check| &check.condition);
+        defaults.chain(checks).chain(of_indexes.flat_map(|definition| definition.expressions()))
     }
 
     /// The columns that are generated, with the expressions of their values.

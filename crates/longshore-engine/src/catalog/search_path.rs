@@ -1,11 +1,13 @@
 //! Which schemas a session looks through for a name that says none, and in which one it makes what says none.
 
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::definitions::{SYSTEM_SCHEMAS, TEMPORARY};
+use super::definitions::SYSTEM_SCHEMAS;
 use super::{Catalog, Entry};
-use crate::sql::names::{self, SCHEMA};
+use crate::error::TEMPORARY;
+use crate::sql::names::{self, SCHEMA, USER};
 use crate::{Error, ErrorKind};
 
 /// The number of the next session that has temporary tables.
@@ -36,19 +38,28 @@ impl SearchPath {
 
     /// Whether a name that says no schema can mean nothing but what `public` holds.
     pub(crate) fn is_plain(&self, catalog: &Catalog) -> bool {
-        self.said == Self::default_schemas() && catalog.has_one_schema() && !self.has_temporary(catalog)
+        catalog.has_one_schema() && !catalog.has_types() && self.is_public(catalog)
+    }
+
+    /// Whether a name that says no schema means what `public` holds, whatever else there is.
+    pub(crate) fn is_public(&self, catalog: &Catalog) -> bool {
+        self.said == Self::default_schemas()
+            && catalog.definitions(|definitions| !definitions.lacks_public && !definitions.schemas.contains(USER))
+            && !self.has_temporary(catalog)
     }
 
     /// Whether the session has temporary tables, views or sequences.
     pub(crate) fn has_temporary(&self, catalog: &Catalog) -> bool {
-        let first = names::in_schema(&self.temporary, "");
-        catalog.read(|entries| entries.range(first.clone()..).next().is_some_and(|(name, _)| name.starts_with(&first)))
-            || catalog.sequences().iter().any(|sequence| sequence.name.starts_with(&first))
+        catalog.has_names_from(&names::in_schema(&self.temporary, ""))
     }
 
     /// The schemas that are there, in the order of the path. That of temporary tables comes first, unless it is named.
     pub(crate) fn schemas(&self, catalog: &Catalog, with_implicit: bool) -> Vec<String> {
-        let own = |schema: &String| if schema == "pg_temp" { self.temporary.to_string() } else { schema.clone() };
+        let own = |schema: &String| match schema.as_str() {
+            "pg_temp" => self.temporary.to_string(),
+            "$user" => USER.to_owned(),
+            _ => schema.clone(),
+        };
         let mut schemas: Vec<String> = Vec::new();
         let is_named = self.said.iter().any(|schema| schema == "pg_temp");
         if with_implicit && !is_named && self.has_temporary(catalog) {
@@ -77,9 +88,10 @@ impl SearchPath {
         if own {
             return Ok(self.temporary.to_string());
         }
-        let mut said = self.said.iter().filter(|schema| *schema != "pg_temp");
+        let said = self.said.iter().filter(|schema| *schema != "pg_temp");
+        let mut said = said.map(|schema| if schema == "$user" { USER } else { schema.as_str() });
         said.find(|schema| catalog.has_schema(schema))
-            .cloned()
+            .map(str::to_owned)
             .ok_or_else(|| Error::new(ErrorKind::NoSchema, "no schema has been selected to create in"))
     }
 
@@ -94,6 +106,17 @@ impl Catalog {
     /// Whether a table, view or sequence has this name, or a table of its schema has an index of it.
     pub(crate) fn has_object(&self, name: &str) -> bool {
         self.get(name).is_some() || self.sequence(name).is_some()
+    }
+
+    /// Whether a table, view or sequence has a name that begins so.
+    fn has_names_from(&self, first: &str) -> bool {
+        let begins = |name: Option<&String>| name.is_some_and(|name| name.starts_with(first));
+        let from = (Bound::Included(first), Bound::Unbounded);
+        self.read(|entries| begins(entries.range::<str, _>(from).next().map(|(name, _)| name)))
+            || begins(
+                self.read_sequences(|sequences| sequences.range::<str, _>(from).next().map(|(name, _)| name.clone()))
+                    .as_ref(),
+            )
     }
 
     /// The table in whose schema there is an index of this name.

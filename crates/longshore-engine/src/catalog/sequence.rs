@@ -55,13 +55,13 @@ pub(crate) struct Owner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Definition {
     /// SMALLINT, INTEGER or BIGINT.
-    column_type: ColumnType,
-    increment: i64,
-    min: i64,
-    max: i64,
-    start: i64,
-    cache: i64,
-    cycle: bool,
+    pub(crate) column_type: ColumnType,
+    pub(crate) increment: i64,
+    pub(crate) min: i64,
+    pub(crate) max: i64,
+    pub(crate) start: i64,
+    pub(crate) cache: i64,
+    pub(crate) cycle: bool,
 }
 
 /// Consecutive numbers that were taken at once: `first`, `first + step`, ...

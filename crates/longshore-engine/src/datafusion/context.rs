@@ -94,15 +94,15 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         .and_then(|()| {
             own.into_iter()
                 .chain(information::functions())
-                .chain(math::functions())
                 .chain(json::functions())
                 .chain(arrays::functions())
                 .chain(rows::functions())
+                .chain(math::functions())
                 .try_for_each(|function| state.register_udf(Arc::new(function)).map(|_| ()))
         })
         .and_then(|()| state.register_udaf(Arc::new(AggregateUDF::new_from_impl(CheckedSum::new()))).map(|_| ()));
     let checked = checked.and_then(|()| {
-        let aggregates = aggregates::functions().into_iter().chain(json::aggregates::aggregates());
+        let aggregates = json::aggregates::aggregates().chain(aggregates::functions());
         aggregates.into_iter().try_for_each(|function| state.register_udaf(Arc::new(function)).map(|_| ()))
     });
     let checked = checked.and_then(|()| ranks::register(&mut state));

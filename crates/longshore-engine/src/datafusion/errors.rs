@@ -1,10 +1,12 @@
 //! `DataFusion`'s errors as ours, and ours through `DataFusion`.
 
+mod wording;
+
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
-use datafusion::common::{Column, DataFusionError, SchemaError};
+use datafusion::common::{DataFusionError, SchemaError};
 use longshore_load::LoadError;
 use longshore_storage::OutOfMemory;
 use tokio::task::JoinError;
@@ -13,12 +15,10 @@ use super::functions::information::type_name;
 use crate::sql::names::{CATALOG, SCHEMA};
 use crate::{Error, ErrorKind, panics};
 
-/// What the columns follow that are there, where one is not.
-const COLUMNS: &str = "\nValid fields are ";
 /// How the end of an internal error begins.
 const REPORT_TO_DATAFUSION: &str = "\nThis issue was likely caused by a bug in DataFusion's code";
-/// Columns that an error shows, at most.
-const COLUMNS_SHOWN_MAX: usize = 20;
+/// What `DataFusion` says of a subquery that is no value.
+const MORE_THAN_ONE_ROW: &str = "Scalar subquery returned more than one row";
 
 /// An error of ours on its way through `DataFusion`; [`from_datafusion`] takes it out again.
 pub(super) fn external(error: impl Into<Error>) -> DataFusionError {
@@ -60,22 +60,20 @@ pub(super) fn from_datafusion(error: DataFusionError) -> Error {
     let message = message(root);
     if is_of_subquery(&message) {
         return Error::unsupported(
-            "a subquery that depends on the query around it by more than equality of columns, limits its rows, or stands in \
-             ORDER BY or an aggregate, is not supported; join its tables in FROM instead, and group by the rows around it",
+            "a subquery that depends on the query around it is not supported in this place; join its tables in FROM instead",
         );
+    }
+    if let Some((kind, text)) = wording::of(root, &message) {
+        return Error::new(kind, text);
+    }
+    if message == MORE_THAN_ONE_ROW {
+        return Error::new(ErrorKind::Cardinality, "more than one row returned by a subquery used as an expression");
     }
     let kind = match root {
         DataFusionError::SQL(..) => ErrorKind::Syntax,
         DataFusionError::NotImplemented(_) => ErrorKind::Unsupported,
-        DataFusionError::SchemaError(error, _) if matches!(**error, SchemaError::FieldNotFound { .. }) => {
-            ErrorKind::NoColumn
-        }
-        DataFusionError::SchemaError(error, _) if matches!(**error, SchemaError::AmbiguousReference { .. }) => {
-            ErrorKind::Ambiguous
-        }
         DataFusionError::SchemaError(error, _) if is_of_repeated_column(error) => ErrorKind::DuplicateColumn,
         DataFusionError::Plan(_) if message.starts_with("Projections require unique") => ErrorKind::DuplicateColumn,
-        DataFusionError::Plan(_) if message.starts_with("Invalid function ") => ErrorKind::NoFunction,
         DataFusionError::Plan(_) if message.contains("must be in GROUP BY or an aggregate function") => {
             ErrorKind::Grouping
         }
@@ -99,23 +97,6 @@ pub(super) fn from_datafusion(error: DataFusionError) -> Error {
     Error::new(kind, message)
 }
 
-/// `text`, which says that a column is not there, with the columns that are: each once, and not too many of them.
-fn no_column(text: &str, columns: &[Column]) -> String {
-    let Some((text, _)) = text.split_once(COLUMNS) else { return text.to_owned() };
-    let mut distinct: Vec<&Column> = Vec::new();
-    for column in columns {
-        if !distinct.contains(&column) {
-            distinct.push(column);
-        }
-    }
-    let shown: Vec<String> = distinct.iter().take(COLUMNS_SHOWN_MAX).map(|column| column.quoted_flat_name()).collect();
-    let more = match distinct.len() - shown.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("{text}{COLUMNS}{}{more}.", shown.join(", "))
-}
-
 /// Whether two columns have one name.
 fn is_of_repeated_column(error: &SchemaError) -> bool {
     matches!(error, SchemaError::DuplicateQualifiedField { .. } | SchemaError::DuplicateUnqualifiedField { .. })
@@ -128,7 +109,7 @@ fn is_of_subquery(message: &str) -> bool {
         .is_some_and(|rest| ["ScalarSubquery", "InSubquery", "Exists"].iter().any(|kind| rest.starts_with(kind)))
         || message.starts_with("Correlated scalar subquery ")
         // Relations that the planner makes of subqueries, and looks for columns of the query around in.
-        || (message.starts_with("No field named ")
+        || (message.starts_with("column ")
             && ["__correlated_", "__scalar_sq_", "__always_true"].iter().any(|relation| message.contains(relation)))
 }
 
@@ -204,11 +185,6 @@ fn message(error: &DataFusionError) -> String {
             ArrowError::DivideByZero => "division by zero".to_owned(),
             other => other.to_string(),
         },
-        DataFusionError::SchemaError(error, _)
-            if let SchemaError::FieldNotFound { valid_fields, .. } = error.as_ref() =>
-        {
-            no_column(&error.to_string(), valid_fields)
-        }
         other => {
             let text = other.strip_backtrace();
             let prefixes = [
@@ -230,7 +206,7 @@ fn message(error: &DataFusionError) -> String {
     };
     let text = text.replace(&format!("{CATALOG}.{SCHEMA}."), "");
     match text.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found")) {
-        Some(name) => format!("table {name} does not exist"),
+        Some(name) => format!("relation \"{name}\" does not exist"),
         None => text,
     }
 }

@@ -12,6 +12,7 @@ mod prune;
 mod report;
 pub(super) mod text_source;
 mod text_table;
+pub(super) mod written;
 
 use std::fmt;
 use std::path::Path;

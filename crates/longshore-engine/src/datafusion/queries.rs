@@ -13,6 +13,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
+use datafusion::catalog::TableProvider;
 use datafusion::execution::SessionState;
 use datafusion::physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt};
@@ -39,12 +40,12 @@ use super::planning::plan::{reads_only, rows_of_insert};
 use super::planning::plan_cache::{Bound, Keep, Parameters, State};
 use super::planning::planner::{Optimized, Planner};
 use super::planning::rules::Checks;
-use super::request::{Appended, Appending, Changing, ExecutionContext, NamedInputs};
+use super::request::{Appended, Appending, Changing, ExecutionContext, NamedInputs, NamedRows};
 use super::{context, scan};
 use crate::catalog::{Catalog, Rules, Table};
 use crate::sql::headings;
 use crate::text::FileRejects;
-use crate::{Config, Error, ErrorKind, Report, RowStream, blocking, panics};
+use crate::{Config, Error, ErrorKind, Function, Report, RowStream, blocking, panics};
 use retry::{Again, Source, may_help};
 
 /// Plans and runs queries over the tables, views and files that a database knows.
@@ -67,14 +68,37 @@ impl Queries {
         Ok(Self { state, functions: Arc::new(functions), files, pool: Pool::start(config.threads)? })
     }
 
+    /// All functions, sorted by name.
+    pub(crate) fn functions(&self) -> Vec<Function> {
+        let Functions { scalar, higher_order, aggregate, window, table } = self.functions.as_ref();
+        let kinds = [
+            ("scalar", scalar.keys().chain(higher_order.keys()).collect::<Vec<_>>()),
+            ("aggregate", aggregate.keys().collect()),
+            ("window", window.keys().collect()),
+            ("table", table.keys().collect()),
+        ];
+        let named = |kind| move |name: &String| Function { name: name.clone(), kind };
+        let mut functions: Vec<Function> =
+            kinds.into_iter().flat_map(|(kind, names)| names.into_iter().map(named(kind))).collect();
+        functions.sort_unstable();
+        functions
+    }
+
     fn planner(&self, context: &ExecutionContext<'_>) -> Planner {
-        Planner::new(&self.state, &self.functions, self.files.clone(), context.transaction, context.control)
+        self.planner_over(self.files.clone(), context)
+    }
+
+    fn planner_over(&self, files: Files, context: &ExecutionContext<'_>) -> Planner {
+        let planner = Planner::new(&self.state, &self.functions, files, context.transaction, context.control);
+        for NamedRows { name, table } in context.named {
+            planner.names.define(name, Arc::clone(table) as Arc<dyn TableProvider>);
+        }
+        planner
     }
 
     /// A planner of statements whose files reject as `rejects` says.
     fn planner_rejecting(&self, rejects: Option<FileRejects>, context: &ExecutionContext<'_>) -> Planner {
-        let files = Files { rejects, ..self.files.clone() };
-        Planner::new(&self.state, &self.functions, files, context.transaction, context.control)
+        self.planner_over(Files { rejects, ..self.files.clone() }, context)
     }
 
     /// Starts a query, EXPLAIN or SHOW; the rows are made while they are read.

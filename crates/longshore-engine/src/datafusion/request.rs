@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::datasource::MemTable;
 use longshore_load::{Control, RejectSummary};
 use longshore_storage::{MergeKind, Merged, OnConflict};
 
+use super::errors::from_datafusion;
 use super::files::named_source::NamedSource;
 #[cfg(doc)]
 use super::hidden_names::TARGET;
 use super::planning::plan_cache::Parameters;
+use crate::Error;
 use crate::catalog::Table;
 use crate::text::FileRejects;
 use crate::transaction::StatementTransaction;
@@ -23,6 +26,22 @@ pub(crate) struct ExecutionContext<'a> {
     pub(crate) control: &'a Arc<Control>,
     /// The values of parameters that still stand in the statement.
     pub(crate) parameters: Option<&'a Parameters<'a>>,
+    /// Rows that are there, which the queries know by name.
+    pub(crate) named: &'a [NamedRows],
+}
+
+/// Rows that are there, under a name of ours.
+#[derive(Clone)]
+pub(crate) struct NamedRows {
+    pub(super) name: String,
+    pub(super) table: Arc<MemTable>,
+}
+
+impl NamedRows {
+    pub(crate) fn new(name: &str, rows: RecordBatch) -> Result<Self, Error> {
+        let table = MemTable::try_new(rows.schema(), vec![vec![rows]]).map_err(from_datafusion)?;
+        Ok(Self { name: name.to_owned(), table: Arc::new(table) })
+    }
 }
 
 /// What names of ours stand for in a query, beside those of the catalog.

@@ -116,6 +116,14 @@ pub(crate) fn object(name: &str) -> ObjectName {
     ObjectName::from(schema.into_iter().chain([quoted(own)]).collect::<Vec<_>>())
 }
 
+/// The same as a person writes it: in quotes only where these are needed.
+pub(crate) fn written(name: &str) -> ObjectName {
+    let plain = |name: &str| if names::quoted(name) == name { Ident::new(name) } else { quoted(name) };
+    let (schema, own) = names::parts(name);
+    let schema = (schema != names::SCHEMA).then(|| plain(schema));
+    ObjectName::from(schema.into_iter().chain([plain(own)]).collect::<Vec<_>>())
+}
+
 /// The table `name` behind FROM.
 pub(crate) fn table(name: &str, alias: Option<&Ident>) -> TableFactor {
     TableFactor::Table {

@@ -51,7 +51,7 @@ pub(crate) struct CopyTo {
 }
 
 /// What COPY TO writes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum CopyWhat {
     /// A table or a view; without columns, all of them.
     Table { name: String, columns: Vec<String> },

@@ -23,7 +23,7 @@ const MARK: char = '\u{fdd0}';
 /// Names the columns of `query` itself.
 pub(crate) fn name(query: &mut Query) {
     // Those of other queries have numbers only.
-    Names { place: "list ", marked: 0 }.query(query);
+    Names { place: "list ", marked: 0, is_within: false }.query(query);
 }
 
 /// Names the columns of all queries of `statement` in FROM and WITH.
@@ -51,7 +51,8 @@ pub(crate) fn name_within(statement: &mut Statement) {
         // May be long, and has no list.
         return;
     }
-    let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Within(Names { place: "", marked: 0 }));
+    let ControlFlow::Continue(()) =
+        VisitMut::visit(statement, &mut Within(Names { place: "", marked: 0, is_within: true }));
 }
 
 /// The name of a column as it is shown; `None` if it is as it is.
@@ -64,6 +65,32 @@ pub(crate) fn marked(name: &str, number: &str) -> String {
     format!("{name}{MARK}{number}")
 }
 
+/// A name that is shown as `name`, for a column that shares it.
+pub(crate) fn numbered(name: &str, number: usize) -> String {
+    format!("{name}{MARK}columns {number}")
+}
+
+/// `COLUMNS(...)`, which stands for several columns (`datafusion/planning/stars`).
+pub(crate) fn columns_call(expr: &Expr) -> Option<&Function> {
+    let Expr::Function(call) = expr else { return None };
+    let [ObjectNamePart::Identifier(name)] = call.name.0.as_slice() else { return None };
+    let is_it = name.quote_style.is_none() && name.value.eq_ignore_ascii_case("columns");
+    (is_it && call.over.is_none() && call.filter.is_none()).then_some(call)
+}
+
+/// Whether `expr` is repeated for several columns, which name it.
+pub(crate) fn has_columns(expr: &Expr) -> bool {
+    struct Calls;
+    impl Visitor for Calls {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            if columns_call(expr).is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    expr.visit(&mut Calls).is_break()
+}
+
 /// What PostgreSQL calls `expr`.
 pub(crate) fn of(expr: &Expr) -> String {
     figured(expr).map_or_else(|| UNNAMED.to_owned(), |(name, _)| name)
@@ -73,6 +100,8 @@ pub(crate) fn of(expr: &Expr) -> String {
 struct Names {
     place: &'static str,
     marked: usize,
+    /// Whether the list is that of a query in FROM or WITH.
+    is_within: bool,
 }
 
 impl Names {
@@ -108,9 +137,19 @@ impl Names {
         clauses.for_each(|expr| identifiers(expr, &mut meant_otherwise));
         let is_distinct = matches!(select.distinct, Some(Distinct::Distinct));
         for (at, item) in select.projection.iter_mut().enumerate() {
-            let SelectItem::UnnamedExpr(expr) = item else { continue };
-            let Some(name) = names[at].clone().filter(|_| !is_column(expr)) else { continue };
+            let Some(name) = names[at].clone() else { continue };
             let is_shared = names.iter().enumerate().any(|(other, taken)| other != at && taken.as_ref() == Some(&name));
+            let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = &*item else { continue };
+            if has_columns(expr) {
+                continue;
+            }
+            let is_named = matches!(item, SelectItem::ExprWithAlias { .. }) || is_column(expr);
+            // Who refers to a name of a query in FROM that two columns have, means neither.
+            if is_named && !(self.is_within && is_shared && !has_star) {
+                continue;
+            }
+            let expr = expr.clone();
+            let expr = &expr;
             let is_marked = has_star || is_shared || meant_otherwise.contains(&name);
             let alias = Ident::with_quote('"', if is_marked { self.marked(&name) } else { name });
             // A number there is the place of a column.

@@ -1,7 +1,7 @@
 //! Names and types that stand in texts: `nextval('s')`, `types => {'a': 'decimal(15, 2)'}`.
 
 use longshore_storage::ColumnType;
-use sqlparser::ast::ObjectName;
+use sqlparser::ast::{DataType, ObjectName};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
@@ -26,6 +26,12 @@ fn object_name(text: &str) -> Result<ObjectName, Error> {
         return Err(Error::syntax(format!("{text:?} is not a name")));
     }
     Ok(name)
+}
+
+/// The type of SQL that `text` spells.
+pub(crate) fn data_type(text: &str) -> Result<DataType, Error> {
+    let mut parser = Parser::new(&LongshoreDialect).try_with_sql(text).map_err(syntax)?;
+    parser.parse_data_type().map_err(syntax)
 }
 
 /// The column type that `text` spells, for instance `decimal(15, 2)`.

@@ -8,6 +8,8 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 use sqlparser::tokenizer::Token;
 
 use crate::Error;
+pub(crate) use crate::error::SEPARATOR;
+use crate::error::shown_names;
 
 /// The only catalog there is.
 pub(crate) const CATALOG: &str = "longshore";
@@ -15,9 +17,6 @@ pub(crate) const CATALOG: &str = "longshore";
 pub(crate) const USER: &str = "longshore";
 /// The schema that there is from the beginning.
 pub(crate) const SCHEMA: &str = "public";
-
-/// Stands between the name of a schema and that of what is in it.
-pub(crate) const SEPARATOR: char = '\0';
 
 /// Characters of a name, at most; PostgreSQL cuts at 63 bytes, we refuse.
 const NAME_BYTES_MAX: usize = 255;
@@ -74,9 +73,9 @@ pub(crate) fn own(name: &str) -> &str {
     parts(name).1
 }
 
-/// A name as a message shows it: with its schema, unless that is `public`.
+/// A name as a message shows it: with its schema, unless that is `public` or that of temporary tables.
 pub(crate) fn shown_name(name: &str) -> String {
-    name.replace(SEPARATOR, ".")
+    shown_names(name)
 }
 
 /// The table, view, sequence or type that `name` stands for where no search path counts; `public.t` is `t`.

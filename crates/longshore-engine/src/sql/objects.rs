@@ -182,6 +182,10 @@ fn alteration(parser: &mut Parser) -> Result<AlterObject, ParserError> {
         ObjectChange::Schema(parser.parse_identifier()?)
     } else {
         parser.expect_keyword(Keyword::RENAME)?;
+        if kind == ObjectKind::Index {
+            // sqlparser reads it.
+            return parser.expected_ref("OWNER or SET SCHEMA", parser.peek_token_ref());
+        }
         if parser.parse_keyword(Keyword::TO) {
             ObjectChange::Rename(parser.parse_identifier()?)
         } else {

@@ -161,6 +161,12 @@ pub(crate) struct Options {
     force_quote: ColumnChoice,
     trailing_delimiter: TrailingDelimiter,
     mode: Mode,
+    /// What files that are written are compressed with, in lower case.
+    pub(crate) compression: Option<String>,
+    /// The columns whose values name the folders that are written.
+    pub(crate) partition_by: Vec<String>,
+    /// Whether a folder that is there is replaced.
+    pub(crate) overwrite: bool,
     /// `None` where nothing was said.
     pub(crate) merge: Option<MergeKind>,
     pub(crate) merge_mode: MergeMode,
@@ -226,6 +232,9 @@ impl Options {
                     _ => None,
                 })?
                 .unwrap_or(Mode::Exact),
+            compression: options.text("COMPRESSION")?.map(|name| name.trim().to_ascii_lowercase()),
+            partition_by: options.names("PARTITION_BY")?,
+            overwrite: options.flag("OVERWRITE")?.unwrap_or(false),
             merge: options.choice("MERGE", |name| match name {
                 "insert" => Some(MergeKind::Insert),
                 "copy" => Some(MergeKind::Copy),
@@ -382,10 +391,12 @@ impl Options {
         self.values.defaults.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// How to write text.
-    pub(crate) fn unload(&self) -> Result<UnloadOptions, Error> {
+    /// How to write CSV, with this delimiter where none was given.
+    pub(crate) fn unload(&self, delimiter: Option<&str>) -> Result<UnloadOptions, Error> {
+        let mut language = self.language.clone();
+        language.delimiter = language.delimiter.or_else(|| delimiter.map(str::to_owned));
         Ok(UnloadOptions {
-            dialect: self.language.dialect()?,
+            dialect: language.dialect()?,
             null: self.null().to_owned(),
             header: self.header != Header::None,
             force_quote: self.force_quote.clone(),

@@ -77,7 +77,10 @@ pub(super) fn infix(parser: &mut Parser, left: &Expr) -> Option<Result<Expr, Par
         let message = format!("{what}: put one in parentheses, or write AND, before {token}{place}");
         return Some(Err(ParserError::ParserError(message)));
     }
-    match token {
+    if let Some(between) = symmetric(parser, left) {
+        return Some(between);
+    }
+    match &parser.peek_token_ref().token {
         Token::Word(word) if is_isnull(word) => {
             parser.advance_token();
             Some(Ok(Expr::IsNull(Box::new(left.clone()))))
@@ -96,6 +99,44 @@ pub(super) fn infix(parser: &mut Parser, left: &Expr) -> Option<Result<Expr, Par
         }
         _ => None,
     }
+}
+
+/// `left [NOT] BETWEEN SYMMETRIC a AND b`: between them in either order. ASYMMETRIC says nothing.
+fn symmetric(parser: &mut Parser, left: &Expr) -> Option<Result<Expr, ParserError>> {
+    let is = |token: &Token, name: &str| matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(name));
+    let negated = is(&parser.peek_nth_token_ref(0).token, "NOT");
+    let between = usize::from(negated);
+    if !is(&parser.peek_nth_token_ref(between).token, "BETWEEN") {
+        return None;
+    }
+    let is_symmetric = is(&parser.peek_nth_token_ref(between + 1).token, "SYMMETRIC");
+    if !is_symmetric && !is(&parser.peek_nth_token_ref(between + 1).token, "ASYMMETRIC") {
+        return None;
+    }
+    for _ in 0..between + 2 {
+        parser.advance_token();
+    }
+    let mut bounds = || {
+        let low = parser.parse_subexpr(of(Precedence::Between))?;
+        parser.expect_keyword(Keyword::AND)?;
+        Ok((low, parser.parse_subexpr(of(Precedence::Between))?))
+    };
+    let (low, high) = match bounds() {
+        Ok(bounds) => bounds,
+        Err(error) => return Some(Err(error)),
+    };
+    let within = |low: &Expr, high: &Expr| Expr::Between {
+        expr: Box::new(left.clone()),
+        negated,
+        low: Box::new(low.clone()),
+        high: Box::new(high.clone()),
+    };
+    if !is_symmetric {
+        return Some(Ok(within(&low, &high)));
+    }
+    let op = if negated { BinaryOperator::And } else { BinaryOperator::Or };
+    let (one, other) = (Box::new(within(&low, &high)), Box::new(within(&high, &low)));
+    Some(Ok(Expr::Nested(Box::new(Expr::BinaryOp { left: one, op, right: other }))))
 }
 
 /// ISNULL, which is no keyword of sqlparser's.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{ObjectName, ObjectNamePart, Query, Visit, Visitor};
+use sqlparser::ast::{ObjectName, ObjectNamePart, Query, Statement, Visit, Visitor};
 
 use crate::sql::names;
 
@@ -21,6 +21,16 @@ pub(crate) fn names_read(query: &Query) -> BTreeSet<String> {
     let mut collector = Collector::default();
     let _ = query.visit(&mut collector);
     collector.names
+}
+
+/// All names of relations in `statement`, also those that it changes or defines itself.
+pub(crate) fn relations_named(statement: &Statement) -> Vec<String> {
+    let mut found = Vec::new();
+    let _ = sqlparser::ast::visit_relations(statement, |name| {
+        found.extend(names::relation(name));
+        ControlFlow::<()>::Continue(())
+    });
+    found
 }
 
 #[derive(Default)]

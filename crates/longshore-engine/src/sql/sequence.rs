@@ -59,7 +59,8 @@ pub(crate) struct SequenceOptions {
 pub(super) fn statement(parser: &mut Parser) -> Result<Option<SequenceStatement>, Error> {
     let begins = |parser: &mut Parser, word| parser.parse_keywords(&[Keyword::CREATE, word, Keyword::SEQUENCE]);
     let is_temporary = begins(parser, Keyword::TEMPORARY) || begins(parser, Keyword::TEMP);
-    let verb = if is_temporary || parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
+    let is_unlogged = begins(parser, Keyword::UNLOGGED);
+    let verb = if is_temporary || is_unlogged || parser.parse_keywords(&[Keyword::CREATE, Keyword::SEQUENCE]) {
         let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
         Verb::Create { if_not_exists, is_temporary }
     } else if is_alteration(parser) && parser.parse_keywords(&[Keyword::ALTER, Keyword::SEQUENCE]) {

@@ -1,19 +1,22 @@
 //! What says the same as something longer, written out: `FROM t` and `FROM t SELECT a`, FETCH FIRST, ORDER BY ALL, SELECT
-//! INTO. Not here: `TABLE t`, and `FROM t` with more clauses (`table`), which the parser does not read.
+//! INTO, PIVOT and UNPIVOT in FROM (`pivot`). Not here: `TABLE t`, and `FROM t` with more clauses (`table`), which the parser does not read.
+
+mod ties;
 
 use std::ops::ControlFlow;
 
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{
     ExcludeSelectItem, Expr, Fetch, Ident, LimitClause, ObjectName, ObjectNamePart, OrderByExpr, OrderByKind, Query,
-    Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, Value, VisitMut, VisitorMut,
-    WildcardAdditionalOptions,
+    Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, Value,
+    VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::Error;
 use crate::sql::expressions::flow;
+use crate::sql::pivot;
 
 /// Writes out what stands in `tree`.
 ///
@@ -50,7 +53,11 @@ impl VisitorMut for Writer {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         order_by_all(query);
-        flow(query.fetch.take().map_or(Ok(()), |fetch| fetch_first(&mut query.limit_clause, fetch)))
+        flow(query.fetch.take().map_or(Ok(()), |fetch| fetch_first(query, fetch)))
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        flow(pivot::written_out(factor))
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
@@ -58,25 +65,27 @@ impl VisitorMut for Writer {
             select.projection = vec![SelectItem::Wildcard(WildcardAdditionalOptions::default())];
         }
         select.flavor = SelectFlavor::Standard;
-        flow(select.projection.iter_mut().try_for_each(|item| match item {
-            SelectItem::Wildcard(options)
-            | SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(_), options) => star(options),
-            _ => Ok(()),
-        }))
+        for item in &mut select.projection {
+            if let SelectItem::Wildcard(options)
+            | SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(_), options) = item
+            {
+                star(options);
+            }
+        }
+        ControlFlow::Continue(())
     }
 }
 
-fn fetch_first(limit_clause: &mut Option<LimitClause>, fetch: Fetch) -> Result<(), Error> {
+fn fetch_first(query: &mut Query, fetch: Fetch) -> Result<(), Error> {
     let Fetch { with_ties, percent, quantity } = fetch;
-    if with_ties {
-        return Err(Error::unsupported(
-            "FETCH FIRST ... WITH TIES is not supported; write QUALIFY rank() OVER (ORDER BY ...) <= n",
-        ));
-    }
     if percent {
         return Err(Error::unsupported("FETCH FIRST n PERCENT is not supported; write a number of rows"));
     }
     let rows = quantity.unwrap_or_else(|| number(1));
+    if with_ties {
+        return ties::first_with_ties(query, rows);
+    }
+    let limit_clause = &mut query.limit_clause;
     match limit_clause {
         None => {
             *limit_clause = Some(LimitClause::LimitOffset { limit: Some(rows), offset: None, limit_by: Vec::new() });
@@ -109,12 +118,7 @@ fn columns(body: &SetExpr) -> Option<usize> {
 }
 
 /// Folds the names in EXCLUDE and REPLACE, which the planner takes as they are.
-fn star(options: &mut WildcardAdditionalOptions) -> Result<(), Error> {
-    if options.opt_rename.is_some() {
-        return Err(Error::unsupported(
-            "* RENAME is not supported; write * EXCLUDE (column), column AS name, which puts it last, or name all columns",
-        ));
-    }
+fn star(options: &mut WildcardAdditionalOptions) {
     match &mut options.opt_exclude {
         Some(ExcludeSelectItem::Single(name)) => fold_last(name),
         Some(ExcludeSelectItem::Multiple(names)) => names.iter_mut().for_each(fold_last),
@@ -123,7 +127,6 @@ fn star(options: &mut WildcardAdditionalOptions) -> Result<(), Error> {
     if let Some(replace) = &mut options.opt_replace {
         replace.items.iter_mut().for_each(|item| fold(&mut item.column_name));
     }
-    Ok(())
 }
 
 fn fold_last(name: &mut ObjectName) {
@@ -158,6 +161,10 @@ mod tests {
             ("EXPLAIN FROM t WHERE a", "EXPLAIN SELECT * FROM t WHERE a"),
             ("SELECT a FROM t FETCH FIRST ROW ONLY", "SELECT a FROM t LIMIT 1"),
             ("SELECT a FROM t OFFSET 2 FETCH NEXT 3 ROWS ONLY", "SELECT a FROM t LIMIT 3 OFFSET 2"),
+            (
+                "SELECT a AS b FROM t ORDER BY b, 1 FETCH FIRST 2 ROWS WITH TIES",
+                "SELECT a AS b FROM t QUALIFY rank() OVER (ORDER BY a, a) <= 2 ORDER BY b, 1",
+            ),
             ("SELECT a, b FROM t ORDER BY ALL DESC", "SELECT a, b FROM t ORDER BY 1 DESC, 2 DESC"),
             ("SELECT a INTO u FROM t WHERE a > 1", "CREATE TABLE u AS SELECT a FROM t WHERE a > 1"),
             (
@@ -175,10 +182,9 @@ mod tests {
     #[test]
     fn what_cannot_be_written_out_is_refused() {
         for (sql, said) in [
-            ("SELECT a FROM t ORDER BY a FETCH FIRST 2 ROWS WITH TIES", "WITH TIES"),
+            ("SELECT a FROM t FETCH FIRST 2 ROWS WITH TIES", "WITH TIES"),
             ("SELECT a FROM t FETCH FIRST 10 PERCENT ROWS ONLY", "PERCENT"),
             ("SELECT a FROM t LIMIT 1 FETCH FIRST 2 ROWS ONLY", "leave one out"),
-            ("SELECT * RENAME (a AS b) FROM t", "* RENAME"),
         ] {
             let message = parse(sql).map(|_| ()).unwrap_err().to_string();
             assert!(message.contains(said), "{sql}: {message}");

@@ -10,6 +10,8 @@
 
 use sqlparser::ast::{Expr, Ident, OrderByKind, Query, SelectItem, SetExpr, Value};
 
+use crate::sql::headings;
+
 /// Gives names to such columns of `query`, but not of queries within its expressions.
 pub(crate) fn name(query: &mut Query) {
     name_ordered(query);
@@ -20,7 +22,10 @@ pub(crate) fn name(query: &mut Query) {
 fn name_ordered(query: &mut Query) {
     let SetExpr::Select(select) = query.body.as_mut() else { return };
     let Some(OrderByKind::Expressions(keys)) = query.order_by.as_ref().map(|order| &order.kind) else { return };
-    let is_star = |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
+    let is_star = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => headings::has_columns(expr),
+        _ => true,
+    };
     // Behind a star, places are not known yet.
     let known = select.projection.iter().position(is_star).unwrap_or(select.projection.len());
     for place in keys.iter().filter_map(|key| place(&key.expr)) {
@@ -47,6 +52,7 @@ fn name_behind(body: &mut SetExpr, is_behind: bool) {
 fn name_computed(item: &mut SelectItem) {
     if let SelectItem::UnnamedExpr(expr) = item
         && !matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
+        && !headings::has_columns(expr)
     {
         let alias = Ident::with_quote('"', expr.to_string());
         *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
@@ -54,7 +60,7 @@ fn name_computed(item: &mut SelectItem) {
 }
 
 /// The item of the list that `key` means: 0 for `1`.
-pub(super) fn place(key: &Expr) -> Option<usize> {
+pub(crate) fn place(key: &Expr) -> Option<usize> {
     let Expr::Value(value) = key else { return None };
     let Value::Number(number, _) = &value.value else { return None };
     number.parse::<usize>().ok()?.checked_sub(1)

@@ -222,7 +222,9 @@ fn refuse_rename_among_others(alter: &AlterTable) -> Result<(), Error> {
         _ => false,
     };
     if alter.actions.len() > 1 && alter.actions.iter().any(is_rename) {
-        return Err(Error::syntax("RENAME and SET SCHEMA stand alone in an ALTER TABLE; write a statement for each"));
+        return Err(Error::syntax(
+            "RENAME stands alone in an ALTER TABLE, and so does SET SCHEMA; write a statement for each",
+        ));
     }
     Ok(())
 }

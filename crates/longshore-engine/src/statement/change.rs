@@ -22,15 +22,18 @@ pub(crate) use target::{Search, Target, is_default, rows_of_target};
 use target::names_of;
 
 use crate::datafusion::FoundRows;
+use crate::sql::rows;
 use crate::statement::Context;
-use crate::statement::rows::{self, Updating};
+use crate::statement::rows as changed_rows;
+use crate::statement::rows::Updating;
+use crate::statement::updatable::Verb;
 use crate::{Error, Outcome, Report};
 
 /// UPDATE.
 pub(crate) async fn update(context: &Context<'_>, update: Update) -> Result<Outcome, Error> {
     refuse_update_clauses(&update)?;
     let started = Instant::now();
-    let target = Target::new(context, &update.table)?;
+    let target = Target::new(context, &update.table, Verb::Update)?;
     let from = match update.from {
         None => Vec::new(),
         Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => from,
@@ -44,6 +47,7 @@ pub(crate) async fn update(context: &Context<'_>, update: Update) -> Result<Outc
     let setting = Setting::new(context, &target, update.assignments)?;
     let found = setting.find(context, &target, search).await?;
     let changed = setting.update(context, &target, &found).await?;
+    target.check_view(context, &changed).await?;
     let returned = match update.returning {
         Some(items) => {
             let images = target.fetch_rows(context, &changed)?;
@@ -51,7 +55,7 @@ pub(crate) async fn update(context: &Context<'_>, update: Update) -> Result<Outc
         }
         None => None,
     };
-    finish(context, "UPDATE", changed.len(), started, returned).await
+    finish(context, "UPDATE", changed.len(), started, &target, returned).await
 }
 
 /// Columns that are set, and to what.
@@ -99,7 +103,7 @@ pub(crate) async fn delete(context: &Context<'_>, delete: Delete) -> Result<Outc
     let [table] = tables.as_slice() else {
         return Err(Error::unsupported("DELETE takes one table; name others behind USING"));
     };
-    let target = Target::new(context, table)?;
+    let target = Target::new(context, table, Verb::Delete)?;
     let from = delete.using.unwrap_or_default();
     let search = Search {
         with_others: delete.returning.is_some(),
@@ -116,8 +120,8 @@ pub(crate) async fn delete(context: &Context<'_>, delete: Delete) -> Result<Outc
         }
         None => None,
     };
-    rows::delete(context, &target.table, &rows).await?;
-    finish(context, "DELETE", rows.len(), started, returned).await
+    changed_rows::delete(context, &target.table, &rows).await?;
+    finish(context, "DELETE", rows.len(), started, &target, returned).await
 }
 
 /// What RETURNING is about: rows of the table that is changed, and those that they were found beside.
@@ -136,10 +140,11 @@ async fn finish(
     verb: &str,
     rows: usize,
     started: Instant,
+    target: &Target,
     returned: Option<(Vec<SelectItem>, Returned)>,
 ) -> Result<Outcome, Error> {
     if let Some((items, returned)) = returned {
-        return returning(context, items, returned).await;
+        return returning(context, items, returned, target.view.as_ref()).await;
     }
     let report = Report { rows: rows as u64, seconds: started.elapsed().as_secs_f64(), ..Report::default() };
     Ok(Outcome::Done { tag: format!("{verb} {rows}"), report, notice: None })
@@ -159,16 +164,21 @@ pub(crate) fn assignments(target: &Target, assignments: Vec<Assignment>) -> Resu
     for Assignment { target: place, value } in assignments {
         match (place, value) {
             (AssignmentTarget::ColumnName(name), value) => add(target.column(&name)?, value)?,
-            (AssignmentTarget::Tuple(places), Expr::Tuple(values)) if places.len() == values.len() => {
+            (AssignmentTarget::Tuple(places), Expr::Subquery(query)) => {
+                for (number, place) in places.iter().enumerate() {
+                    add(target.column(place)?, rows::column_of(query.as_ref().clone(), number, places.len()))?;
+                }
+            }
+            (AssignmentTarget::Tuple(places), value) => {
+                let values = rows::parts(&value).ok_or_else(|| {
+                    Error::syntax("source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression")
+                })?;
+                if values.len() != places.len() {
+                    return Err(Error::syntax("number of columns does not match number of values"));
+                }
                 for (place, value) in places.iter().zip(values) {
                     add(target.column(place)?, value)?;
                 }
-            }
-            (AssignmentTarget::Tuple(places), _) => {
-                return Err(Error::unsupported(format!(
-                    "SET (...) = takes as many values in parentheses as there are columns, {}; set the columns one by one",
-                    places.len()
-                )));
             }
         }
     }

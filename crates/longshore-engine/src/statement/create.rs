@@ -14,14 +14,14 @@ use std::time::Instant;
 use arrow_schema::SchemaRef;
 use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
-use sqlparser::ast::{ColumnDef, CreateTable, CreateTableOptions, DataType, Query, Statement, TableConstraint};
+use sqlparser::ast::{ColumnDef, CreateTable, CreateTableOptions, DataType, Expr, Query, Statement, TableConstraint};
 
 use columns::Defined;
 pub(crate) use columns::check_of;
 use keys::Keys;
 pub(crate) use keys::of_index;
 
-use crate::catalog::{Catalog, Entry, Rules, Sequence, Table};
+use crate::catalog::{Catalog, Check, Entry, Key, Rules, Sequence, Table, columns_read};
 use crate::sql::{self, headings, names, repeated};
 use crate::statement::foreign::{self, ColumnDefaults, dependents};
 use crate::statement::storage::TableStorage;
@@ -54,6 +54,7 @@ pub(crate) async fn create_table(context: &Context<'_>, create: CreateTable) -> 
     let definition = definition(&name, &create.columns, &create.constraints, &create.table_options, &is_taken)?;
     definition.check(context, &name, |name| catalog.sequence(name).is_some())?;
     let Definition { schema, mut rules, sequences, storage } = definition;
+    foreign::tell_deferred(context, &create.columns, &create.constraints);
     foreign::resolve_all(context, &name, (schema.columns(), storage.is_logged), &mut rules)?;
     let defaults = foreign::defaults(context, schema.columns(), &rules)?;
     let relation = context.database.relation(&name, schema);
@@ -263,6 +264,30 @@ impl Definition {
         let queries = &context.database.queries;
         queries.check_rules(table, &self.schema, &self.rules, &context.execution())
     }
+}
+
+/// Refuses an index whose expressions cannot be kept, or make no sense.
+pub(crate) fn check_index(context: &Context<'_>, table: &Table, key: &Key) -> Result<(), Error> {
+    let Some(definition) = &key.definition else { return Ok(()) };
+    let columns = table.relation.schema().columns();
+    let check = |condition: Expr| Check {
+        name: key.name.clone(),
+        columns: columns_read(&condition, columns),
+        condition,
+        is_valid: true,
+    };
+    let is_null = |expr: &Expr| Expr::IsNull(Box::new(Expr::Nested(Box::new(expr.clone()))));
+    let mut checks: Vec<Check> = definition.parts.iter().map(|part| check(is_null(part))).collect();
+    checks.extend(definition.predicate.iter().cloned().map(check));
+    let rules = Rules { checks, ..Rules::default() };
+    for expr in definition.expressions() {
+        if sql::parse_expression(&expr.to_string()).ok().as_ref() != Some(expr) {
+            return Err(Error::unsupported(format!(
+                "the expression {expr} cannot be kept: its text would read back differently; write it in another way"
+            )));
+        }
+    }
+    context.database.queries.check_rules(&table.name, table.relation.schema(), &rules, &context.execution())
 }
 
 fn schema_of_query(table: &str, schema: &SchemaRef, given: Vec<String>) -> Result<Schema, Error> {

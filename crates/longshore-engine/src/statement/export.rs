@@ -6,8 +6,9 @@
 //!   load.sql             COPY lineitem FROM 'lineitem.longshore' (FORMAT native);
 //!   schema.sql           CREATE SEQUENCE ...; CREATE TABLE lineitem (...); SELECT setval(...); CREATE VIEW ...
 //! ```
-//! `schema.sql` is written last, so a directory without it is not an export. An export that fails removes what it has
-//! written. Not here: the formats (`longshore-storage::native`, `longshore-load`, `datafusion`).
+//! `schema.sql` is written last, so a directory without it is not an export. All is written beside the directory, which it
+//! becomes when it is complete (`new_folder`): an export that fails leaves nothing, and OVERWRITE replaces last night's in one
+//! step. Not here: the formats (`longshore-storage::native`, `longshore-load`, `datafusion`).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,16 +18,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use longshore_load::Target;
+use longshore_load::{Target, TextCompression};
 use longshore_storage::{Snapshot, Storage, native};
 
 use crate::catalog::{
-    Catalog, Check, ColumnRule, Commented, Entry, Origin, Owner, Role, Sequence, Table, View, is_temporary, kind_name,
+    Catalog, Check, ColumnRule, Commented, Entry, Origin, Owner, Role, Sequence, Table, UserType, View, is_temporary,
+    kind_name,
 };
 use crate::sql::copy::ExportStatement;
 use crate::sql::names;
 use crate::sql::options::{Format, Options, Use};
 use crate::statement::Context;
+use crate::statement::new_folder::NewFolder;
 use crate::statement::unload::{self, TableBatches};
 use crate::{Error, Outcome, Report, blocking};
 
@@ -44,7 +47,7 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
     let format = options.format.unwrap_or(Format::Native);
     check_options(format, statement)?;
     refuse_file_name(&statement.directory)?;
-    let extension = extension(format)?;
+    let extension = extension(format, &options)?;
     let started = Instant::now();
     let mut entries = context.entries();
     entries.retain(|entry| !is_temporary(entry.name()));
@@ -55,13 +58,13 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
             Entry::View(_) => None,
         })
         .collect();
-    let mut directory = Directory::create(Path::new(&statement.directory))?;
+    let directory = NewFolder::create(Path::new(&statement.directory), options.overwrite, is_export)?;
     let mut load = String::new();
     let mut report = Report::default();
     let mut stems = BTreeSet::new();
     for (table, snapshot) in tables {
         let file = format!("{}.{extension}", file_stem(&names::shown_name(&table.name), &mut stems));
-        let path = directory.add(&file);
+        let path = directory.path().join(&file);
         let written = match format {
             Format::Native => write_native(context, snapshot, path, &options).await?,
             Format::Csv => {
@@ -80,9 +83,9 @@ pub(crate) async fn export(context: &Context<'_>, statement: &ExportStatement) -
         };
         let _ = writeln!(load, "COPY {} FROM {} ({how});", names::quoted(&table.name), names::literal(&file));
     }
-    directory.write(LOAD_FILE, &load)?;
-    directory.write(SCHEMA_FILE, &schema_sql(&context.database.catalog, &entries))?;
-    directory.keep();
+    write_file(&directory.path().join(LOAD_FILE), &load)?;
+    write_file(&directory.path().join(SCHEMA_FILE), &schema_sql(&context.database.catalog, &entries))?;
+    directory.keep()?;
     report.seconds = started.elapsed().as_secs_f64();
     Ok(Outcome::Done { tag: "EXPORT DATABASE".to_owned(), report, notice: None })
 }
@@ -104,7 +107,8 @@ fn refuse_file_name(directory: &str) -> Result<(), Error> {
 
 /// Options of CSV make no sense for other formats.
 fn check_options(format: Format, statement: &ExportStatement) -> Result<(), Error> {
-    let other = statement.options.iter().find(|option| !["FORMAT", "THREADS"].contains(&option.name.as_str()));
+    let of_any = ["FORMAT", "THREADS", "OVERWRITE"];
+    let other = statement.options.iter().find(|option| !of_any.contains(&option.name.as_str()));
     match other {
         Some(option) if format != Format::Csv => Err(Error::invalid(format!(
             "option {} has a meaning for FORMAT csv only; the format is {}",
@@ -138,10 +142,14 @@ async fn write_native(
     .await
 }
 
-fn extension(format: Format) -> Result<&'static str, Error> {
+fn extension(format: Format, options: &Options) -> Result<&'static str, Error> {
     match format {
         Format::Native => Ok("longshore"),
-        Format::Csv => Ok("csv"),
+        Format::Csv => Ok(match unload::compression(options)? {
+            None => "csv",
+            Some(TextCompression::Gzip) => "csv.gz",
+            Some(TextCompression::Zstd) => "csv.zst",
+        }),
         Format::Parquet => Ok("parquet"),
         other => Err(Error::unsupported(format!(
             "EXPORT DATABASE with FORMAT {} is not supported; the formats are native, csv and parquet",
@@ -181,6 +189,9 @@ fn schema_sql(catalog: &Catalog, entries: &[Entry]) -> String {
     let definitions = catalog.definitions(Clone::clone);
     for schema in &definitions.schemas {
         let _ = writeln!(sql, "CREATE SCHEMA {};", names::quoted(schema));
+    }
+    for (name, user_type) in &definitions.types {
+        let _ = writeln!(sql, "{}", create_type_sql(name, user_type));
     }
     let of_identity: BTreeSet<String> = entries.iter().flat_map(identity_sequences).collect();
     // Defaults take numbers of them.
@@ -223,6 +234,29 @@ fn schema_sql(catalog: &Catalog, entries: &[Entry]) -> String {
         }
     }
     sql
+}
+
+fn create_type_sql(name: &str, user_type: &UserType) -> String {
+    let name = names::quoted(name);
+    match user_type {
+        UserType::Enum(labels) => {
+            let labels: Vec<String> = labels.iter().map(|label| names::literal(label)).collect();
+            format!("CREATE TYPE {name} AS ENUM ({});", labels.join(", "))
+        }
+        UserType::Domain(domain) => {
+            let mut sql = format!("CREATE DOMAIN {name} AS {}", domain.base);
+            if let Some(default) = &domain.default {
+                let _ = write!(sql, " DEFAULT {default}");
+            }
+            if domain.not_null {
+                sql.push_str(" NOT NULL");
+            }
+            for (check, condition) in &domain.checks {
+                let _ = write!(sql, " CONSTRAINT {} CHECK ({condition})", names::quoted(check));
+            }
+            sql + ";"
+        }
+    }
 }
 
 /// What a comment is about, as COMMENT ON says it.
@@ -284,27 +318,28 @@ fn create_table_sql(sql: &mut String, catalog: &Catalog, table: &Table) {
     let name = names::quoted(&table.name);
     let (columns, rules) = (table.relation.schema().columns(), table.rules());
     let mut parts: Vec<String> = Vec::new();
-    for (column, rule) in columns.iter().zip(&rules.columns) {
+    for (at, (column, rule)) in columns.iter().zip(&rules.columns).enumerate() {
         let constraint = match &rule.not_null {
             Some(name) if !column.nullable => format!(" CONSTRAINT {}", names::quoted(name)),
             _ => String::new(),
         };
         let not_null = if column.nullable { "" } else { " NOT NULL" };
         let origin = rule.origin.sql(catalog, column.column_type);
-        parts.push(format!("{} {}{constraint}{not_null}{origin}", names::quoted(&column.name), column.column_type));
+        let column_type = rules.user_type(at).map_or_else(|| column.column_type.to_string(), names::quoted);
+        parts.push(format!("{} {column_type}{constraint}{not_null}{origin}", names::quoted(&column.name)));
     }
-    parts.extend(rules.checks.iter().filter(|check| check.is_valid).map(Check::sql));
+    let own = rules.checks.iter().filter(|check| check.is_valid && check.user_type().is_none());
+    parts.extend(own.map(Check::sql));
     let mut indexes = String::new();
     for key in &rules.keys {
         let key_name = names::quoted(&key.name);
-        let key_columns: Vec<String> = key.columns.iter().map(|column| names::quoted(&columns[*column].name)).collect();
-        let (key_columns, using) = (key_columns.join(", "), kind_name(key.index));
+        let (list, using) = (key.parts(columns), kind_name(key.index));
         match key.role {
-            Role::Primary => parts.push(format!("CONSTRAINT {key_name} PRIMARY KEY ({key_columns})")),
-            Role::Unique => parts.push(format!("CONSTRAINT {key_name} UNIQUE ({key_columns})")),
+            Role::Primary => parts.push(format!("CONSTRAINT {key_name} PRIMARY KEY {list}")),
+            Role::Unique => parts.push(format!("CONSTRAINT {key_name} UNIQUE {list}")),
             Role::UniqueIndex | Role::Index => {
                 let unique = if key.role.is_unique() { "UNIQUE " } else { "" };
-                let _ = writeln!(indexes, "CREATE {unique}INDEX {key_name} ON {name} USING {using} ({key_columns});");
+                let _ = writeln!(indexes, "CREATE {unique}INDEX {key_name} ON {name} USING {using} {list};");
             }
         }
     }
@@ -329,65 +364,24 @@ fn create_view_sql(sql: &mut String, view: &View) {
     let _ = writeln!(sql, "CREATE VIEW {}{columns} AS {};", names::quoted(&view.name), view.sql);
 }
 
-/// The directory of an export; removed with all that was written, unless it is kept.
-struct Directory {
-    path: PathBuf,
-    is_new: bool,
-    files: Vec<PathBuf>,
-    kept: bool,
+/// Refuses to replace a directory that is no export.
+fn is_export(directory: &Path) -> Result<(), Error> {
+    if [SCHEMA_FILE, LOAD_FILE].iter().all(|file| directory.join(file).is_file()) {
+        return Ok(());
+    }
+    Err(Error::exists(format!(
+        "{}: the directory is not an export, which OVERWRITE would replace; name a new one, or empty it first",
+        directory.display()
+    )))
 }
 
-impl Directory {
-    fn create(path: &Path) -> Result<Self, Error> {
-        let is_new = !path.exists();
-        if is_new {
-            fs::create_dir_all(path).map_err(|error| Error::io("create the directory", path, &error))?;
-        }
-        let mut inside = fs::read_dir(path).map_err(|error| Error::io("read the directory", path, &error))?;
-        if inside.next().is_some() {
-            return Err(Error::exists(format!(
-                "{}: the directory is not empty; name a new one, or empty it first",
-                path.display()
-            )));
-        }
-        Ok(Self { path: path.to_owned(), is_new, files: Vec::new(), kept: false })
-    }
-
-    /// The path of a file that is going to be written.
-    fn add(&mut self, name: &str) -> PathBuf {
-        let path = self.path.join(name);
-        self.files.push(path.clone());
-        path
-    }
-
-    fn write(&mut self, name: &str, text: &str) -> Result<(), Error> {
-        let path = self.add(name);
-        let write = || {
-            let mut file = fs::File::create_new(&path)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        };
-        write().map_err(|error| Error::io("write", &path, &error))
-    }
-
-    fn keep(mut self) {
-        self.kept = true;
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        if self.kept {
-            return;
-        }
-        // Best effort: the statement fails with the error that led here.
-        for file in &self.files {
-            let _ = fs::remove_file(file);
-        }
-        if self.is_new {
-            let _ = fs::remove_dir(&self.path);
-        }
-    }
+fn write_file(path: &Path, text: &str) -> Result<(), Error> {
+    let write = || {
+        let mut file = fs::File::create_new(path)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    };
+    write().map_err(|error| Error::io("write", path, &error))
 }
 
 #[cfg(test)]

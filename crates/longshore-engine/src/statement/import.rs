@@ -18,7 +18,7 @@ use std::time::Instant;
 use longshore_storage::{Memory, Relation, Schema, native};
 use sqlparser::ast::{CreateIndex, CreateTable, SchemaName, Statement};
 
-use crate::catalog::{Entry, Sequence, Table, View};
+use crate::catalog::{Entry, Sequence, Table, UserType, View};
 use crate::sql::copy::{CopyFrom, CopySource, ImportStatement};
 use crate::sql::objects::{CommentStatement, ObjectStatement};
 use crate::sql::options::{Format, Options, Use};
@@ -27,17 +27,17 @@ use crate::statement::alter::make::validate;
 use crate::statement::create::Definition;
 use crate::statement::export::{LOAD_FILE, SCHEMA_FILE};
 use crate::statement::storage::TableStorage;
-use crate::statement::{Context, copy, create, objects, refuse, view};
+use crate::statement::{Context, copy, create, objects, refuse, user_types, view};
 use crate::{Error, ErrorKind, Outcome, Report, blocking};
 
 /// What may stand in `schema.sql`.
-const TAKEN: &str = "CREATE SCHEMA, CREATE TABLE, CREATE INDEX, CREATE VIEW, ALTER TABLE ... ADD CONSTRAINT ... FOREIGN KEY \
-                     or CHECK, CREATE SEQUENCE, ALTER SEQUENCE, SELECT setval and COMMENT ON";
+const TAKEN: &str = "CREATE SCHEMA, CREATE TYPE, CREATE DOMAIN, CREATE TABLE, CREATE INDEX, CREATE VIEW, ALTER TABLE ... ADD \
+                     CONSTRAINT ... FOREIGN KEY or CHECK, CREATE SEQUENCE, ALTER SEQUENCE, SELECT setval and COMMENT ON";
 
 pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -> Result<Outcome, Error> {
     let started = Instant::now();
     let directory = Path::new(&statement.directory);
-    let Made { mut schemas, views, sequences, created, comments } = read_schema(directory)?;
+    let Made { mut schemas, views, sequences, created, types, comments } = read_schema(directory)?;
     references::resolve(&mut schemas).map_err(|error| in_file(&directory.join(SCHEMA_FILE), &error))?;
     let files = read_load(directory, &schemas)?;
     let catalog = &context.database.catalog;
@@ -75,6 +75,11 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
         let taken = &mut change.sequences;
         sequences.into_iter().try_for_each(|(name, sequence)| check_no_sequence(taken.insert(name, sequence)))?;
         change.definitions.schemas.extend(created);
+        for (name, user_type) in types {
+            if change.definitions.types.insert(name.clone(), user_type).is_some() {
+                return Err(Error::exists(format!("type {name} exists already; drop it first")));
+            }
+        }
         let names = change.entries.keys().chain(change.sequences.keys());
         let lost = names.map(|name| names::parts(name).0).find(|schema| !change.definitions.has_schema(schema));
         match lost {
@@ -127,6 +132,7 @@ fn check_no_sequence(existing: Option<Arc<Sequence>>) -> Result<(), Error> {
 type Schemas = BTreeMap<String, Definition>;
 type Views = BTreeMap<String, View>;
 type Sequences = BTreeMap<String, Arc<Sequence>>;
+type Types = BTreeMap<String, Arc<UserType>>;
 
 /// What `schema.sql` makes.
 #[derive(Default)]
@@ -136,6 +142,8 @@ struct Made {
     sequences: Sequences,
     /// Schemas in the sense of SQL.
     created: Vec<String>,
+    /// Types of users.
+    types: Types,
     comments: Vec<CommentStatement>,
 }
 
@@ -160,12 +168,23 @@ fn in_file(path: &Path, error: &Error) -> Error {
 
 fn read_schema(directory: &Path) -> Result<Made, Error> {
     let path = directory.join(SCHEMA_FILE);
-    let Made { mut schemas, mut views, mut sequences, mut created, mut comments } = Made::default();
+    let Made { mut schemas, mut views, mut sequences, mut created, mut types, mut comments } = Made::default();
     for statement in read_sql(&path)? {
         let taken = match statement {
             Parsed::Empty => continue,
             Parsed::Sql(statement) => match *statement {
-                Statement::CreateTable(create) => {
+                Statement::CreateType { name, representation } => {
+                    let made = user_types::enumeration(representation.as_ref());
+                    let made = made.and_then(|made| Ok((names::relation(&name)?, made)));
+                    let (name, made) = made.map_err(|error| in_file(&path, &error))?;
+                    types.insert(name, Arc::new(made));
+                    None
+                }
+                Statement::CreateTable(mut create) => {
+                    for column in &mut create.columns {
+                        let found = user_types::find(&types, &column.data_type);
+                        user_types::expand(column, found.map_err(|error| in_file(&path, &error))?);
+                    }
                     let is_taken = |name: &str| schemas.contains_key(name) || sequences.contains_key(name);
                     let (name, definition) = table(&create, &is_taken).map_err(|error| in_file(&path, &error))?;
                     let own = definition.sequences.iter().map(|sequence| (sequence.name.clone(), Arc::clone(sequence)));
@@ -202,6 +221,11 @@ fn read_schema(directory: &Path) -> Result<Made, Error> {
                 references::add(&mut schemas, &alter).map_err(|error| in_file(&path, &error))?;
                 None
             }
+            Parsed::Domain(statement) => {
+                let made = user_types::made_domain(*statement, &types).map_err(|error| in_file(&path, &error))?;
+                types.insert(made.0, Arc::new(made.1));
+                None
+            }
             Parsed::Object(statement) => match *statement {
                 ObjectStatement::Comment(comment) => {
                     comments.push(comment);
@@ -221,7 +245,7 @@ fn read_schema(directory: &Path) -> Result<Made, Error> {
     for view in views.values() {
         view::refuse_cycle(view, |name| views.get(name).map(|view| view.reads.clone()))?;
     }
-    Ok(Made { schemas, views, sequences, created, comments })
+    Ok(Made { schemas, views, sequences, created, types, comments })
 }
 
 /// Adds an index to those of the tables made so far.
@@ -279,9 +303,11 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             | Parsed::Sequence(_)
             | Parsed::AlterTable(_)
             | Parsed::Object(_)
+            | Parsed::Domain(_)
             | Parsed::Checkpoint
             | Parsed::Backup(_)
-            | Parsed::Summarize(_) => {
+            | Parsed::Summarize(_)
+            | Parsed::Pivot(_) => {
                 return Err(foreign(&path, "this", "COPY table FROM 'file'"));
             }
         };

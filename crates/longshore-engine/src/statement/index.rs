@@ -24,13 +24,15 @@ pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex)
     let key = create::of_index(&name, table.relation.schema().columns(), statement, |name| owner(name).is_some())?;
     if let Some(owner) = owner(&key.name) {
         if statement.if_not_exists {
-            return Ok(Outcome::done("CREATE INDEX"));
+            let notice = format!("relation \"{}\" already exists, skipping", key.name);
+            return Ok(Outcome::done("CREATE INDEX").with_notices(vec![notice]));
         }
         return Err(Error::exists(format!(
             "index {} exists already, on table {}; choose another name, or drop it first",
             key.name, owner.name
         )));
     }
+    create::check_index(context, &table, &key)?;
     let database = Arc::clone(context.database);
     blocking::run(context.control, move |control| database.catalog.add_key(&table, &key, control)).await?;
     Ok(Outcome::done("CREATE INDEX"))

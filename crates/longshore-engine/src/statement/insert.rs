@@ -11,11 +11,11 @@ use sqlparser::ast::{Ident, Insert, Query, SetExpr, Statement, TableObject};
 
 use conflict::{Action, OnConflict};
 
-use crate::catalog::Entry;
 use crate::datafusion::{Appended, Appending, fetch_rows};
 use crate::sql::{names, repeated};
 use crate::statement::change::{Returned, Target, returning};
 use crate::statement::rows::{self, Inserted};
+use crate::statement::updatable::{Verb, ViewPath};
 use crate::statement::{Context, refuse};
 use crate::{Error, Outcome, Report};
 
@@ -25,17 +25,13 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
         return Err(Error::unsupported("INSERT INTO takes the name of a table"));
     };
     let name = names::relation(name)?;
-    let table = match context.entry(&name) {
-        None => return Err(Error::not_found(format!("table {name} does not exist"))),
-        Some(Entry::View(_)) => {
-            return Err(Error::unsupported(format!("{name} is a view; rows are inserted into tables only")));
-        }
-        Some(Entry::Table(table)) => table,
-    };
     let started = Instant::now();
     let alias =
         insert.table_alias.take().map_or_else(|| Ident::with_quote('"', names::own(&name)), |alias| alias.alias);
-    let target = Target { table, alias };
+    let target = Target::named(context, &name, alias, Verb::Insert)?;
+    if let Some(view) = &target.view {
+        view.insert_into(&mut insert, &target.table)?;
+    }
     let on_conflict = OnConflict::new(&target, insert.on.take())?;
     let returned = insert.returning.take();
     if let Some(source) = &mut insert.source {
@@ -43,7 +39,9 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
         repeated::name_apart(source);
     }
     values::complete(&mut insert, &target)?;
-    let in_bulk = on_conflict.is_none() && returned.is_none() && !insert.source.as_deref().is_some_and(is_values);
+    let is_checked = target.view.as_ref().is_some_and(ViewPath::checks);
+    let in_bulk =
+        on_conflict.is_none() && returned.is_none() && !is_checked && !insert.source.as_deref().is_some_and(is_values);
     let statement = Statement::Insert(insert);
     let queries = &context.database.queries;
     if in_bulk {
@@ -57,10 +55,11 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
     if let Some(OnConflict { action: Action::Update(update), .. }) = on_conflict {
         rows_now.extend(Box::pin(update.run(context, &target, &given, &conflicts, &rows_now)).await?);
     }
+    target.check_view(context, &rows_now).await?;
     match returned {
         Some(items) => {
             let images = fetch_rows(&context.transaction.snapshot(&target.table.relation), &rows_now)?;
-            returning(context, items, Returned::of(&target.alias, images)).await
+            returning(context, items, Returned::of(&target.alias, images), target.view.as_ref()).await
         }
         None => Ok(done(rows_now.len() as u64, started)),
     }

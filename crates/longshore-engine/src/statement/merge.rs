@@ -30,6 +30,7 @@ use crate::sql::names;
 use crate::statement::Context;
 use crate::statement::change::{Returned, Search, Target, returning, rows_of_target};
 use crate::statement::rows::{self, Updating};
+use crate::statement::updatable::Verb;
 use crate::{Error, ErrorKind, Outcome, Report};
 
 /// The name of the source's rows once they are found.
@@ -42,7 +43,13 @@ const CLAUSE: &str = "clause (hidden)";
 /// MERGE.
 pub(crate) async fn merge(context: &Context<'_>, merge: Merge) -> Result<Outcome, Error> {
     let started = Instant::now();
-    let target = Target::new(context, &TableWithJoins { relation: merge.table, joins: Vec::new() })?;
+    let target = Target::new(context, &TableWithJoins { relation: merge.table, joins: Vec::new() }, Verb::Update)?;
+    if target.view.is_some() {
+        return Err(Error::new(
+            ErrorKind::WrongObject,
+            format!("cannot execute MERGE on relation \"{}\": it is a view", target.alias.value),
+        ));
+    }
     let alias = name_of(&merge.source).unwrap_or_else(|| build::quoted(SOURCE));
     if names::identifier(&alias)? == names::identifier(&target.alias)? {
         return Err(Error::invalid(format!("both tables of MERGE are called {alias}; name one of them apart with AS")));
@@ -274,6 +281,6 @@ impl Done {
             others: vec![(alias, take(&pairs.source, &found)?)],
             others_first: true,
         };
-        returning(context, items, returned).await
+        returning(context, items, returned, None).await
     }
 }

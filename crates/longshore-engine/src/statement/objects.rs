@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Grant, Grantee, GranteeName, ObjectName, Revoke};
 
-use crate::catalog::{Catalog, Commented, Entry, Origin, Sequence, View};
+use crate::catalog::{Catalog, Commented, Entry, Origin, Sequence, UserType, View};
 use crate::sql::names::{self, USER};
 use crate::sql::objects::{AlterObject, CommentStatement, ObjectChange, ObjectKind, ObjectStatement, Upkeep};
 use crate::statement::alter::follow_rename;
 use crate::statement::resolve::check_schema;
-use crate::statement::{Context, schemas, storage, view};
+use crate::statement::{Context, schemas, storage, user_types, view};
 use crate::{Error, ErrorKind, Outcome};
 
 /// Does what a statement says of an object.
@@ -50,6 +50,7 @@ async fn alter_object(context: &Context<'_>, alter: &AlterObject) -> Result<Outc
         ObjectKind::Index => catalog.owner_of_index(&key).is_some(),
         ObjectKind::Schema => catalog.has_schema(&schemas::name_of(name)?),
         ObjectKind::Database => true,
+        ObjectKind::Type | ObjectKind::Domain => catalog.user_type(&key).is_some(),
         _ => return Err(Error::unsupported(format!("{tag} {name} is not supported"))),
     };
     if !is_there {
@@ -62,6 +63,9 @@ async fn alter_object(context: &Context<'_>, alter: &AlterObject) -> Result<Outc
             Some(entry) => wrong_kind(&key, entry.kind(), *kind),
             None if *kind == ObjectKind::Schema => {
                 Error::new(ErrorKind::NoSchema, format!("schema \"{shown}\" does not exist"))
+            }
+            None if matches!(kind, ObjectKind::Type | ObjectKind::Domain) => {
+                Error::no_object(format!("type \"{shown}\" does not exist"))
             }
             None => Error::not_found(format!("{} {shown} does not exist", kind.name())),
         });
@@ -100,6 +104,9 @@ pub(crate) async fn change(
             return Err(Error::unsupported(format!("{} {name} cannot be altered so", kind.name())));
         }
     };
+    if let (ObjectKind::Type | ObjectKind::Domain, Some(user_type)) = (kind, catalog.user_type(name)) {
+        return user_types::rename_type(catalog, name, &to, UserType::clone(&user_type));
+    }
     if to == name {
         return match change {
             ObjectChange::Schema(_) => Ok(()),
@@ -261,7 +268,13 @@ fn commented(catalog: &Catalog, statement: &CommentStatement) -> Result<Commente
             Ok(Commented::Schema(name))
         }
         ObjectKind::Database => Ok(Commented::Database),
-        ObjectKind::Type | ObjectKind::Domain => Err(Error::no_object(format!("type \"{name}\" does not exist"))),
+        ObjectKind::Type | ObjectKind::Domain => {
+            let key = names::relation(name)?;
+            if catalog.user_type(&key).is_none() {
+                return Err(Error::no_object(format!("type \"{key}\" does not exist")));
+            }
+            Ok(Commented::Type(key))
+        }
         ObjectKind::Other(kind) => Err(Error::no_object(format!("{kind} \"{name}\" does not exist"))),
     }
 }

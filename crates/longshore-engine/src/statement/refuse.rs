@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Join, JoinConstraint, JoinOperator, Query, Select, SetExpr, Statement, TableFactor, UtilityOption, Visit, Visitor,
+    Join, JoinConstraint, JoinOperator, Query, Select, SetExpr, Statement, TableFactor, Visit, Visitor,
 };
 
 use crate::Error;
@@ -63,7 +63,10 @@ impl Visitor for ReadsOnly {
         }
         match query.body.as_ref() {
             SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) | SetExpr::Merge(inner) => {
-                ControlFlow::Break(Error::unsupported(format!("{} inside a query is not supported", name(inner))))
+                ControlFlow::Break(Error::unsupported(format!(
+                    "{}: WITH clause containing a data-modifying statement must be at the top level",
+                    name(inner)
+                )))
             }
             _ => ControlFlow::Continue(()),
         }
@@ -119,12 +122,4 @@ fn unless_conditional(joins: &[Join]) -> Result<(), Error> {
         ))),
         None => Ok(()),
     }
-}
-
-/// Refuses an EXPLAIN with options in parentheses, which the planner would not heed.
-pub(crate) fn unless_plain(options: Option<&[UtilityOption]>) -> Result<(), Error> {
-    let Some(option) = options.and_then(<[_]>::first) else { return Ok(()) };
-    Err(Error::unsupported(format!(
-        "EXPLAIN ({option}) is not supported; write EXPLAIN, EXPLAIN ANALYZE or EXPLAIN VERBOSE"
-    )))
 }

@@ -7,23 +7,26 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    AlterTableOperation, ColumnDef, ColumnOption, CreateTable, CreateTableLikeKind, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, ObjectType, Query, RenameTableNameKind,
-    Select, SelectItem, SelectItemQualifiedWildcardKind, Statement, TableAlias, TableConstraint, TableFactor, Value,
-    VisitMut, VisitorMut,
+    AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, CreateTable, CreateTableLikeKind, DataType,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, ObjectType,
+    Query, RenameTableNameKind, Select, SelectItem, SelectItemQualifiedWildcardKind, Statement, TableAlias,
+    TableConstraint, TableFactor, Value, VisitMut, VisitorMut,
 };
 
-use crate::catalog::{Catalog, SearchPath, is_temporary};
+use crate::catalog::{Catalog, SearchPath, UserType, is_temporary};
 use crate::sql::alter::{Action, AlterTable};
 use crate::sql::copy::{CopySource, CopyWhat};
+use crate::sql::domain::{DomainStatement, DomainVerb};
 use crate::sql::names::{self, SCHEMA, SEPARATOR};
 use crate::sql::objects::{ObjectKind, ObjectStatement};
 use crate::sql::sequence::{SequenceStatement, Verb};
 use crate::sql::{Parsed, build, in_text};
+use crate::statement::user_types;
 use crate::{Error, ErrorKind};
 
 /// Functions whose first argument names a sequence, table or type by a text.
-const NAMING: [&str; 5] = ["nextval", "currval", "setval", "pg_get_serial_sequence", "storage"];
+const NAMING: [&str; 7] =
+    ["nextval", "currval", "setval", "pg_get_serial_sequence", "storage", "obj_description", "col_description"];
 
 /// Gives the names of `parsed`, which was read from `sql`, the schemas that they mean.
 pub(crate) fn resolve(parsed: &mut Parsed, sql: &str, catalog: &Catalog, path: &SearchPath) -> Result<(), Error> {
@@ -51,7 +54,9 @@ pub(crate) fn resolve(parsed: &mut Parsed, sql: &str, catalog: &Catalog, path: &
         Parsed::Sequence(statement) => names.sequence(statement),
         Parsed::AlterTable(alter) => names.alter_table(alter),
         Parsed::Object(statement) => names.object(statement),
+        Parsed::Domain(statement) => names.domain(statement),
         Parsed::Summarize(query) => names.visit(query.as_mut()),
+        Parsed::Pivot(pivot) => names.visit(&mut pivot.relation),
         Parsed::Sql(statement) => names.statement(statement, sql),
     }
 }
@@ -97,9 +102,13 @@ impl Resolver<'_> {
                     }
                 }
             }
+            Statement::CreateType { name, .. } => return self.create(name, false),
+            Statement::AlterType(alter) => return self.type_name(&mut alter.name),
+            Statement::DropDomain(drop) => return self.type_name(&mut drop.name),
             Statement::Drop { object_type, names, .. } => {
                 for name in names {
                     match object_type {
+                        ObjectType::Type => self.type_name(name)?,
                         ObjectType::Table | ObjectType::View | ObjectType::Sequence => self.existing(name)?,
                         ObjectType::Index => self.index(name)?,
                         _ => {}
@@ -122,6 +131,7 @@ impl Resolver<'_> {
         self.create(&mut create.name, create.temporary)?;
         create.temporary = is_temporary(&names::relation(&create.name)?);
         self.made = Some((said, names::relation(&create.name)?));
+        self.columns(&mut create.columns)?;
         self.foreign_tables(&mut create.columns, &mut create.constraints)?;
         if let Some(CreateTableLikeKind::Parenthesized(like) | CreateTableLikeKind::Plain(like)) = &mut create.like {
             self.existing(&mut like.name)?;
@@ -130,6 +140,51 @@ impl Resolver<'_> {
         let visited = self.visit(create);
         create.name = name;
         visited
+    }
+
+    /// Gives columns of types that users made the types below these.
+    fn columns(&self, columns: &mut [ColumnDef]) -> Result<(), Error> {
+        for column in columns {
+            let found = self.user_type(&column.data_type)?;
+            user_types::expand(column, found);
+        }
+        Ok(())
+    }
+
+    /// The type that a user made which this one is.
+    fn user_type(&self, data_type: &DataType) -> Result<Option<(String, UserType)>, Error> {
+        let DataType::Custom(name, modifiers) = data_type else { return Ok(None) };
+        if !modifiers.is_empty() || !self.catalog.has_types() {
+            return Ok(None);
+        }
+        let key = self.type_text(&names::written(name)?);
+        Ok(self.catalog.user_type(&key).map(|found| (key, UserType::clone(&found))))
+    }
+
+    /// What the name of a type as it is written stands for.
+    fn type_text(&self, written: &str) -> String {
+        if written.contains(SEPARATOR) {
+            return names::plain(written);
+        }
+        let found = self.path.find(self.catalog, written, |name| self.catalog.user_type(name).is_some());
+        found.unwrap_or_else(|| written.to_owned())
+    }
+
+    fn type_name(&self, name: &mut ObjectName) -> Result<(), Error> {
+        *name = build::written(&self.type_text(&names::written(name)?));
+        Ok(())
+    }
+
+    fn domain(&mut self, statement: &mut DomainStatement) -> Result<(), Error> {
+        match &mut statement.verb {
+            DomainVerb::Create { base, .. } => {
+                if let Some((key, _)) = self.user_type(base)? {
+                    *base = DataType::Custom(build::written(&key), Vec::new());
+                }
+                self.create(&mut statement.name, false)
+            }
+            _ => self.type_name(&mut statement.name),
+        }
     }
 
     fn foreign_tables(&mut self, columns: &mut [ColumnDef], constraints: &mut [TableConstraint]) -> Result<(), Error> {
@@ -161,6 +216,7 @@ impl Resolver<'_> {
         self.existing(&mut alter.name)?;
         let table = names::relation(&alter.name)?;
         let (schema, _) = names::parts(&table);
+        let mut further: Vec<TableConstraint> = Vec::new();
         for action in &mut alter.actions {
             match action {
                 Action::Plain(operation) => {
@@ -171,10 +227,25 @@ impl Resolver<'_> {
                                     "RENAME TO {name}: a table keeps its schema; SET SCHEMA moves it"
                                 )));
                             };
-                            *name = build::object(&names::in_schema(schema, &names::identifier(new)?));
+                            *name = build::written(&names::in_schema(schema, &names::identifier(new)?));
                             continue;
                         }
+                        AlterTableOperation::AlterColumn {
+                            column_name,
+                            op: AlterColumnOperation::SetDataType { data_type, .. },
+                        } => {
+                            let options = Vec::new();
+                            let mut column =
+                                ColumnDef { name: column_name.clone(), data_type: data_type.clone(), options };
+                            self.columns(std::slice::from_mut(&mut column))?;
+                            *data_type = column.data_type;
+                            further.extend(column.options.into_iter().filter_map(|option| match option.option {
+                                ColumnOption::Check(check) => Some(TableConstraint::Check(check)),
+                                _ => None,
+                            }));
+                        }
                         AlterTableOperation::AddColumn { column_def, .. } => {
+                            self.columns(std::slice::from_mut(column_def))?;
                             self.foreign_tables(std::slice::from_mut(column_def), &mut [])?;
                         }
                         AlterTableOperation::AddConstraint { constraint, .. } => {
@@ -186,11 +257,14 @@ impl Resolver<'_> {
                 }
                 Action::AddIdentity { sequence: Some(name), .. } => {
                     let written = names::written(name)?;
-                    *name = build::object(&self.created_text(&written, false)?);
+                    *name = build::written(&self.created_text(&written, false)?);
                 }
                 _ => {}
             }
         }
+        let add =
+            |constraint| Action::Plain(Box::new(AlterTableOperation::AddConstraint { constraint, not_valid: false }));
+        alter.actions.extend(further.into_iter().map(add));
         Ok(())
     }
 
@@ -208,6 +282,7 @@ impl Resolver<'_> {
         match kind {
             ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence => self.existing(name),
             ObjectKind::Index => self.index(name),
+            ObjectKind::Type | ObjectKind::Domain => self.type_name(name),
             ObjectKind::Column => {
                 let Some(column) = name.0.pop() else { return Ok(()) };
                 if name.0.is_empty() {
@@ -223,7 +298,7 @@ impl Resolver<'_> {
 
     /// Gives a name that exists its schema.
     fn existing(&self, name: &mut ObjectName) -> Result<(), Error> {
-        *name = build::object(&self.existing_text(&names::written(name)?)?);
+        *name = build::written(&self.existing_text(&names::written(name)?)?);
         Ok(())
     }
 
@@ -258,12 +333,12 @@ impl Resolver<'_> {
             let found = self.path.find(self.catalog, &written, |name| self.catalog.owner_of_index(name).is_some());
             found.unwrap_or(written)
         };
-        *name = build::object(&found);
+        *name = build::written(&found);
         Ok(())
     }
 
     fn create(&self, name: &mut ObjectName, temporary: bool) -> Result<(), Error> {
-        *name = build::object(&self.created_text(&names::written(name)?, temporary)?);
+        *name = build::written(&self.created_text(&names::written(name)?, temporary)?);
         Ok(())
     }
 
@@ -347,7 +422,7 @@ fn mentions_schema(sql: &str) -> bool {
     const LOOKED_AT: usize = 1 << 16;
     let looked_at = &sql.as_bytes()[..sql.len().min(LOOKED_AT)];
     let begins = |word: &[u8]| looked_at.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
-    begins(b"public") || begins(b"pg_temp")
+    begins(b"public") || begins(b"pg_temp") || begins(b"regclass")
 }
 
 impl VisitorMut for Resolver<'_> {
@@ -421,6 +496,9 @@ impl VisitorMut for Resolver<'_> {
                 if NAMING.contains(&name.as_str()) {
                     return flow(self.named_in_text(function));
                 }
+                if name.starts_with("enum_") {
+                    return flow(self.enum_function(&name, expr));
+                }
                 if name == "current_schema" || name == "current_schemas" {
                     self.current_schemas(&name, expr);
                 }
@@ -430,13 +508,64 @@ impl VisitorMut for Resolver<'_> {
             {
                 self.current_schemas("current_schema", expr);
             }
-            _ => {}
+            Expr::Cast { expr, data_type, .. } if is_regclass(data_type) => {
+                return flow(self.regclass(expr, data_type));
+            }
+            other => return flow(self.cast(other)),
         }
         ControlFlow::Continue(())
     }
 }
 
+/// Whether a type is `regclass`.
+fn is_regclass(data_type: &DataType) -> bool {
+    data_type.to_string().eq_ignore_ascii_case("regclass")
+}
+
 impl Resolver<'_> {
+    /// Casts to a type that a user made.
+    fn cast(&self, expr: &mut Expr) -> Result<(), Error> {
+        let Some(data_type) = user_types::cast_of(expr) else { return Ok(()) };
+        let Some((name, user_type)) = self.user_type(data_type)? else { return Ok(()) };
+        let value = match std::mem::replace(expr, build::value(Value::Null)) {
+            Expr::Cast { expr, .. } => *expr,
+            Expr::TypedString(typed) => Expr::Value(typed.value),
+            other => other,
+        };
+        *expr = user_types::cast(value, &name, &user_type)?;
+        Ok(())
+    }
+
+    /// `enum_range(NULL::mood)` and its like.
+    fn enum_function(&self, name: &str, expr: &mut Expr) -> Result<(), Error> {
+        let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = expr else { return Ok(()) };
+        let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = list.args.as_slice() else { return Ok(()) };
+        let Some(data_type) = user_types::cast_of(argument) else { return Ok(()) };
+        if let Some((_, UserType::Enum(labels))) = self.user_type(data_type)?
+            && let Some(value) = user_types::enum_function(name, &labels)
+        {
+            *expr = value;
+        }
+        Ok(())
+    }
+
+    /// `'t'::regclass`: the name of a relation that is there, as a text, which says its schema unless that is looked through.
+    fn regclass(&self, expr: &mut Expr, data_type: &mut DataType) -> Result<(), Error> {
+        let Expr::Value(value) = expr else { return Ok(()) };
+        let Value::SingleQuotedString(text) = &mut value.value else { return Ok(()) };
+        let written = in_text::written(text)?;
+        let name = self.existing_text(&written)?;
+        let is_there = self.catalog.has_object(&name) || self.catalog.owner_of_index(&name).is_some();
+        if !is_there && self.made.as_ref().is_none_or(|(_, made)| *made != name) {
+            return Err(Error::not_found(format!("relation \"{}\" does not exist", names::shown_name(&name))));
+        }
+        let own = names::own(&name);
+        let found = self.path.find(self.catalog, own, |name| self.catalog.has_object(name));
+        *text = if found.as_deref() == Some(&name) { names::quoted(own) } else { names::quoted(&name) };
+        *data_type = DataType::Text;
+        Ok(())
+    }
+
     /// Puts what `current_schema` and `current_schemas(...)` give in their place, as an argument of theirs.
     fn current_schemas(&self, name: &str, expr: &mut Expr) {
         let text = |text: &str| build::value(Value::SingleQuotedString(text.to_owned()));

@@ -17,7 +17,8 @@ pub(crate) fn bind_references(database: &Arc<Database>) -> Result<(), Error> {
     let modes = Modes { isolation: Isolation::Snapshot, read_only: true };
     let transaction = StatementTransaction::begin(&database.transactions, modes, &Arc::default(), false);
     let control = Arc::new(Control::new());
-    let context = Context { database, control: &control, transaction: &transaction, parameters: None, with: None };
+    let context =
+        Context { database, control: &control, transaction: &transaction, parameters: None, with: None, named: &[] };
     for entry in database.catalog.entries() {
         let Entry::Table(table) = entry else { continue };
         let rules = table.rules();

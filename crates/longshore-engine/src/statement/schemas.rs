@@ -119,6 +119,7 @@ pub(crate) fn drop_schemas(
             gone.extend(entries.iter().filter_map(|entry| change.entries.remove(entry.name())));
             let lost: Vec<_> = sequences.iter().filter_map(|name| change.sequences.get(name).cloned()).collect();
             sequence::release(change, &lost, true)?;
+            change.definitions.types.retain(|name, _| names::parts(name).0 != schema);
             if schema == names::SCHEMA {
                 change.definitions.lacks_public = true;
             } else {
@@ -174,10 +175,16 @@ pub(crate) async fn rename(context: &Context<'_>, name: &ObjectName, to: &Ident)
 
 /// The text that `search_path` is shown as where it is set to a list of words and texts.
 pub(crate) fn path_text(values: &[Expr]) -> Option<String> {
+    let quoted = |name: &str| {
+        let is_plain = !name.is_empty()
+            && name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+    };
     let part = |value: &Expr| match value {
-        Expr::Identifier(word) => names::identifier(word).ok().map(|name| names::quoted(&name)),
+        Expr::Identifier(word) => names::identifier(word).ok().map(|name| quoted(&name)),
         Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => Some(names::quoted(text)),
+            Value::SingleQuotedString(text) => Some(quoted(text)),
             _ => None,
         },
         _ => None,

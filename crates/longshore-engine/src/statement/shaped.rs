@@ -14,7 +14,7 @@ pub(super) async fn execute(session: SessionContext<'_>, shaped: Shaped<'_>, sql
     let path = block.numbers().path();
     let outcome = block
         .run(nature, control, async |transaction| {
-            let context = Context { database, control, transaction, parameters: None, with: None };
+            let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
             let done = shaped.run(&database.catalog, transaction, control)?;
             if let Some(outcome) = point_query_outcome(&context, done)? {
                 return Ok(outcome);

@@ -9,8 +9,8 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, ShowStatementOptions, St
 
 use crate::catalog::{Entry, LOADS, is_temporary};
 use crate::datafusion::loads_schema;
-use crate::sql::names;
-use crate::statement::{ClientSettings, Context, settings, transaction, view};
+use crate::sql::{names, repeated};
+use crate::statement::{ClientSettings, Context, refuse, settings, transaction, view};
 use crate::transaction::Block;
 use crate::{Database, Error, Outcome, RowStream, blocking};
 
@@ -30,7 +30,9 @@ pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result
             let (columns, rules) = (table.relation.schema().columns().iter().enumerate(), table.rules());
             let described = columns.map(|(index, column)| {
                 let default = rules.origin(index).described();
-                (column.name.clone(), column.column_type.to_string(), column.nullable, default)
+                let of_user = rules.user_type(index).map(names::quoted);
+                let shown = of_user.unwrap_or_else(|| column.column_type.to_string());
+                (column.name.clone(), shown, column.nullable, default)
             });
             described.collect()
         }
@@ -39,6 +41,24 @@ pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result
             described(&schema)
         }
     };
+    rows_of_columns(&columns)
+}
+
+/// The columns of a query, which is not run, in the same way.
+pub(crate) async fn describe_query(context: &Context<'_>, statement: Statement) -> Result<Outcome, Error> {
+    let Statement::Query(mut query) = statement else {
+        return Err(Error::unsupported(format!(
+            "DESCRIBE of {} is not supported; describe a table, a view, a file or a query",
+            refuse::name(&statement)
+        )));
+    };
+    refuse::unless_reads_only(&query)?;
+    repeated::name_apart(&mut query);
+    let schema = context.database.queries.query_schema(&query, &context.execution()).await?;
+    rows_of_columns(&described(&schema))
+}
+
+fn rows_of_columns(columns: &[DescribedColumn]) -> Result<Outcome, Error> {
     rows(&[
         ("column_name", texts(columns.iter().map(|column| column.0.as_str()))),
         ("data_type", texts(columns.iter().map(|column| column.1.as_str()))),

@@ -1,87 +1,109 @@
-//! COPY TO: tables and queries to text files.
+//! COPY TO: tables and queries to files, in the format that is asked for or that the name of the file says.
 //!
 //! All or nothing, on blocking threads. Not here: parsing of the statement (`sql::copy`) and of its options
-//! (`sql::options`), writing of text (`longshore-load`).
+//! (`sql::options`), which format it is (`format`), folders by value (`partitions`), writing of text (`longshore-load`) and of
+//! columns (`datafusion::files::written`).
 
-use std::path::Path;
+mod format;
+mod partitions;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use futures::StreamExt;
-use longshore_load::{Target, unload_csv};
+use longshore_load::{Control, RowText, Target, TextCompression, unload_text};
 use longshore_storage::Snapshot;
 use sqlparser::ast::{Expr, Query, SelectItem, Statement, WildcardAdditionalOptions};
 
 use crate::catalog::Entry;
-use crate::datafusion::nested_texts;
+use crate::datafusion::{nested_texts, write_columnar};
 use crate::sql::copy::{CopyTarget, CopyTo, CopyWhat};
 use crate::sql::options::{Format, Options, Use};
-use crate::sql::{build, repeated};
+use crate::sql::{build, names, parse_query, repeated};
 use crate::statement::copy::{check_named, copied_positions};
 use crate::statement::{Context, Streams, refuse};
 use crate::{Error, Outcome, Report, RowStream, blocking};
+use format::Written;
+use partitions::Partitioned;
 
 /// Rows that one worker formats at a time.
 const UNLOAD_ROWS: usize = 8192;
 
+/// Rows that are on their way out.
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Error>> + Send>;
+
 pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, copy: CopyTo) -> Result<Outcome, Error> {
     let options = Options::new(&copy.options, Use::CopyTo)?;
-    if let Some(other) = options.format.filter(|format| *format != Format::Csv) {
-        return Err(Error::unsupported(format!(
-            "COPY TO with FORMAT {} is not supported yet; use EXPORT DATABASE, or FORMAT csv",
-            other.name()
-        )));
+    let path = match &copy.target {
+        CopyTarget::File(path) => Some(path.as_str()),
+        CopyTarget::Stdout => None,
+    };
+    if !options.partition_by.is_empty() {
+        return copy_to_folders(context, copy, &options).await;
     }
+    if options.overwrite {
+        return Err(Error::invalid(
+            "option OVERWRITE has a meaning with PARTITION_BY only; a file is replaced in any case",
+        ));
+    }
+    let written = Written::chosen(&options, path)?;
     let target = match copy.target {
-        CopyTarget::File(path) => {
-            if options.format.is_none() {
-                refuse_ending(&path, options.is_given("DELIMITER"))?;
-            }
-            Target::File(path.into())
-        }
+        CopyTarget::File(path) => Target::File(path.into()),
         CopyTarget::Stdout => Target::Writer(Box::new(streams.output.clone().ok_or_else(|| {
             Error::unsupported("COPY TO STDOUT: no standard output was given to this session; copy to a file")
         })?)),
     };
-    let report = unload(context, copy.what, target, &options).await?;
+    let (batches, schema) = rows_of(context, copy.what).await?;
+    let report = write(context, batches, schema, target, written, &options).await?;
     Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
 }
 
-/// Endings of files that are no CSV, and what there is instead.
-const OTHER_FILES: [(&[&str], &str); 5] = [
-    (&["parquet", "pq"], "EXPORT DATABASE '...' (FORMAT parquet) writes tables as Parquet"),
-    (
-        &["gz", "gzip", "tgz", "zst", "zstd", "bz2", "xz", "lz4", "zip", "br", "sz", "snappy", "7z", "tar"],
-        "compress the file when it is written, or COPY ... TO STDOUT into a program that compresses",
-    ),
-    (&["json", "jsonl", "ndjson"], "the shell prints queries with --format json"),
-    (&["longshore"], "EXPORT DATABASE '...' writes tables so that they load fastest"),
-    (
-        &["arrow", "feather", "ipc", "orc", "avro", "xls", "xlsx", "ods", "db", "sqlite", "duckdb"],
-        "EXPORT DATABASE '...' (FORMAT parquet) writes tables as Parquet",
-    ),
-];
-
-/// Refuses to write CSV into a file whose name says that it is something else.
-fn refuse_ending(path: &str, has_delimiter: bool) -> Result<(), Error> {
-    let Some(ending) = Path::new(path).extension().and_then(|ending| ending.to_str()) else { return Ok(()) };
-    let ending = ending.to_ascii_lowercase();
-    if ending == "tsv" && !has_delimiter {
-        return Err(Error::unsupported(format!(
-            "COPY TO '{path}' would write commas into a file whose name ends in .tsv; add DELIMITER E'\\t', or FORMAT csv"
-        )));
+/// COPY TO with PARTITION_BY.
+async fn copy_to_folders(context: &Context<'_>, copy: CopyTo, options: &Options) -> Result<Outcome, Error> {
+    let CopyTarget::File(path) = copy.target else {
+        return Err(Error::invalid("COPY TO STDOUT takes no PARTITION_BY, which writes a folder"));
+    };
+    let format = options.format.unwrap_or(Format::Csv);
+    let written = Written::of(format, options, None)?;
+    let (_, schema) = rows_of(context, copy.what.clone()).await?;
+    let keys = &options.partition_by;
+    let is_key = |name: &String| keys.contains(name);
+    if let Some(unknown) = keys.iter().find(|key| !schema.fields().iter().any(|field| field.name() == *key)) {
+        return Err(Error::no_column(format!("option PARTITION_BY: there is no column {unknown}")));
     }
-    match OTHER_FILES.iter().find(|(endings, _)| endings.contains(&ending.as_str())) {
-        Some((_, instead)) => Err(Error::unsupported(format!(
-            "COPY TO '{path}' writes CSV, and the name ends in .{ending}: {instead}; name the file .csv, or add FORMAT csv \
-             to write CSV under this name"
-        ))),
-        None => Ok(()),
+    let others: Vec<usize> =
+        (0..schema.fields().len()).filter(|column| !is_key(schema.field(*column).name())).collect();
+    if others.is_empty() {
+        return Err(Error::invalid("option PARTITION_BY names all columns, so that none is left for the files"));
     }
+    let text = |key: &String| format!("CAST({} AS TEXT)", names::quoted(key));
+    let texts: Vec<String> =
+        keys.iter().enumerate().map(|(at, key)| format!("{} AS partition_key_{at}", text(key))).collect();
+    let order: Vec<String> = keys.iter().map(text).collect();
+    let from = match copy.what {
+        CopyWhat::Query(query) => format!("({query}) AS written"),
+        CopyWhat::Table { name, columns } => format!("({}) AS written", query_of_view(&name, &columns)),
+    };
+    let query = parse_query(&format!("SELECT *, {} FROM {from} ORDER BY {}", texts.join(", "), order.join(", ")))?;
+    let (batches, schema) = rows_of(context, CopyWhat::Query(query)).await?;
+    let partitioned = Partitioned {
+        keys: keys.len(),
+        names: keys.clone(),
+        others,
+        written,
+        threads: options.tuned(context.database.config.tuning()).threads,
+        overwrite: options.overwrite,
+    };
+    let path = PathBuf::from(path);
+    let report =
+        blocking::run(context.control, move |control| partitioned.write(&path, batches, &schema, control)).await?;
+    Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
 }
 
-async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: &Options) -> Result<Report, Error> {
+/// What COPY TO writes: rows, and their columns.
+async fn rows_of(context: &Context<'_>, what: CopyWhat) -> Result<(Batches, SchemaRef), Error> {
     let query = match what {
         CopyWhat::Query(mut query) => {
             repeated::name_apart(&mut query);
@@ -92,7 +114,8 @@ async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: 
                 let projection = copied_positions(&table, &columns)?;
                 context.transaction.log_scan(&table.relation, &[], &projection);
                 let batches = TableBatches::new(context.transaction.snapshot(&table.relation), projection);
-                return unload_table(context, batches, target, options).await;
+                let schema = batches.schema();
+                return Ok((Box::new(batches.map(Ok)), schema));
             }
             Some(Entry::View(_)) => query_of_view(&name, &columns),
             None => return Err(Error::not_found(format!("table {name} does not exist"))),
@@ -100,8 +123,10 @@ async fn unload(context: &Context<'_>, what: CopyWhat, target: Target, options: 
     };
     refuse::unless_reads_only(&query)?;
     let statement = Statement::Query(query);
-    let rows = context.database.queries.query(statement, &context.execution()).await?;
-    unload_rows(context, rows, target, options).await
+    let mut rows: RowStream = context.database.queries.query(statement, &context.execution()).await?;
+    let schema = Arc::clone(rows.schema());
+    let runtime = tokio::runtime::Handle::current();
+    Ok((Box::new(std::iter::from_fn(move || runtime.block_on(rows.next()))), schema))
 }
 
 fn query_of_view(name: &str, columns: &[String]) -> Box<Query> {
@@ -113,7 +138,12 @@ fn query_of_view(name: &str, columns: &[String]) -> Box<Query> {
     Box::new(build::query_of(build::select(list, vec![build::alone(build::table(name, None))])))
 }
 
-/// Writes rows of a table as text, in their order.
+/// What CSV is compressed with, as the options say.
+pub(crate) fn compression(options: &Options) -> Result<Option<TextCompression>, Error> {
+    format::of_text(options, None)
+}
+
+/// Writes rows of a table as CSV, in their order, perhaps compressed.
 pub(crate) async fn unload_table(
     context: &Context<'_>,
     batches: TableBatches,
@@ -121,42 +151,29 @@ pub(crate) async fn unload_table(
     options: &Options,
 ) -> Result<Report, Error> {
     let schema = batches.schema();
-    write(context, batches.map(Ok::<_, Error>), schema, target, options).await
-}
-
-/// Writes the rows of a query as text, in their order.
-async fn unload_rows(
-    context: &Context<'_>,
-    mut rows: RowStream,
-    target: Target,
-    options: &Options,
-) -> Result<Report, Error> {
-    let schema = Arc::clone(rows.schema());
-    let runtime = tokio::runtime::Handle::current();
-    let batches = std::iter::from_fn(move || runtime.block_on(rows.next()));
-    write(context, batches, schema, target, options).await
+    let written = Written::of(Format::Csv, options, None)?;
+    write(context, Box::new(batches.map(Ok)), schema, target, written, options).await
 }
 
 async fn write(
     context: &Context<'_>,
-    batches: impl Iterator<Item = Result<RecordBatch, Error>> + Send + 'static,
+    mut batches: Batches,
     schema: SchemaRef,
     target: Target,
+    written: Written,
     options: &Options,
 ) -> Result<Report, Error> {
-    let schema = with_texts(&schema);
+    let is_csv = matches!(written, Written::Text(RowText::Csv(_), _));
+    let schema = if is_csv { with_texts(&schema) } else { schema };
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     check_named(options, &names)?;
     let threads = options.tuned(context.database.config.tuning()).threads;
-    let unload = options.unload()?;
-    // What the query failed with, which the writer only sees the text of.
-    let mut failure = None;
     blocking::run(context.control, move |control| {
-        let batches = batches.map(|batch| batch.and_then(|batch| texts_of(&batch, &schema)));
-        let batches = batches.map(|batch| batch.inspect_err(|error| failure = Some(error.clone())));
-        let written = unload_csv(batches, &schema, target, &unload, threads, control);
-        let written = written.map_err(|error| failure.unwrap_or_else(|| error.into()))?;
-        Ok(Report { rows: written.rows, bytes_written: written.bytes, seconds: written.seconds, ..Report::default() })
+        if is_csv {
+            let mut texts = batches.map(|batch| batch.and_then(|batch| texts_of(&batch, &schema)));
+            return write_batches(&mut texts, &schema, target, &written, threads, control);
+        }
+        write_batches(&mut batches, &schema, target, &written, threads, control)
     })
     .await
 }
@@ -181,6 +198,28 @@ fn texts_of(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Erro
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect(), &options)
         .map_err(|error| Error::internal(error.to_string()))
+}
+
+/// Writes rows, in their order.
+fn write_batches(
+    batches: &mut (dyn Iterator<Item = Result<RecordBatch, Error>> + Send),
+    schema: &SchemaRef,
+    target: Target,
+    written: &Written,
+    threads: usize,
+    control: &Control,
+) -> Result<Report, Error> {
+    let (text, compression) = match written {
+        Written::Columns(format) => return write_columnar(batches, schema, target, *format, threads, control),
+        Written::Text(text, compression) => (text, *compression),
+    };
+    // What the query failed with, which the writer only sees the text of.
+    let mut failure = None;
+    let batches = batches.map(|batch| batch.inspect_err(|error| failure = Some(error.clone())));
+    let unloaded = unload_text(batches, schema, target, text, compression, threads, control);
+    let unloaded = unloaded.map_err(|error| failure.unwrap_or_else(|| error.into()))?;
+    let longshore_load::UnloadReport { rows, bytes: bytes_written, seconds } = unloaded;
+    Ok(Report { rows, bytes_written, seconds, ..Report::default() })
 }
 
 /// The rows of a snapshot in their order, in batches, without copying.

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use sqlparser::ast::{CreateTableOptions, CreateView};
+use sqlparser::ast::CreateView;
 
 use crate::catalog::{Entry, View};
+use crate::sql::check_option::CheckOption;
 use crate::sql::{self, headings, names, references, repeated, secrets};
 use crate::statement::create::is_sequence;
 use crate::statement::{Context, refuse};
@@ -63,7 +64,7 @@ pub(crate) fn parsed(create: &CreateView) -> Result<View, Error> {
     let columns = create.columns.iter().map(|column| names::identifier(&column.name));
     Ok(View {
         name: names::relation(&create.name)?,
-        sql,
+        sql: CheckOption::behind(&sql, CheckOption::of(create)?),
         columns: columns.collect::<Result<_, _>>()?,
         reads: references::relations_read(&create.query).into_iter().collect(),
     })
@@ -136,8 +137,6 @@ fn refuse_clauses(create: &CreateView) -> Result<(), Error> {
         "MATERIALIZED"
     } else if create.temporary {
         "TEMPORARY"
-    } else if create.options != CreateTableOptions::None {
-        "WITH options"
     } else if typed {
         "types of columns"
     } else if create.or_alter

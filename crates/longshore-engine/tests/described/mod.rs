@@ -27,7 +27,9 @@ pub(crate) async fn described(database: &Arc<Database>, directory: &Path) -> Str
         {
             let _ = writeln!(text, "{part:?}");
         }
-        let quoted = format!("\"{}\"", name.replace('"', "\"\""));
+        let quoted = |part: &str| format!("\"{}\"", part.replace('"', "\"\""));
+        // A table in a schema other than `public` stands behind its name.
+        let quoted = name.split('.').map(quoted).collect::<Vec<_>>().join(".");
         let _ = writeln!(text, "{}", rows(&mut session, &format!("DESCRIBE {quoted}")).await);
         let checksum = database.checksum(&name).expect("the table is there");
         let _ = writeln!(text, "{checksum:?}");

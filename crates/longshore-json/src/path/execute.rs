@@ -92,8 +92,9 @@ impl<'a> Executor<'a> {
             Item::Member(name) => match value {
                 Value::Object(_) => match value.member(name) {
                     Some(member) => self.next(rest, member, current, found),
-                    None => self
-                        .structural(Problem::NoMember, || format!("JSON object does not contain key \"{name}\"")),
+                    None => {
+                        self.structural(Problem::NoMember, || format!("JSON object does not contain key \"{name}\""))
+                    }
                 },
                 Value::Array(elements) if unwraps => self.each(chain, elements, current, found, false),
                 _ => self.structural(Problem::NoMember, || {
@@ -178,9 +179,10 @@ impl<'a> Executor<'a> {
 
     fn variable(&self, name: &str) -> Result<Value, JsonError> {
         let Some(variables) = self.variables else { return Ok(Value::Null) };
-        variables.member(name).cloned().ok_or_else(|| {
-            JsonError::new(Problem::NoVariable, format!("could not find jsonpath variable \"{name}\""))
-        })
+        variables
+            .member(name)
+            .cloned()
+            .ok_or_else(|| JsonError::new(Problem::NoVariable, format!("could not find jsonpath variable \"{name}\"")))
     }
 
     fn elements(
@@ -557,9 +559,9 @@ fn double(value: &Value) -> Result<Value, JsonError> {
     let refused = |message: &str| Err(JsonError::new(Problem::NonNumeric, message));
     match value {
         Value::Number(number) if number.as_f64().is_finite() => Ok(value.clone()),
-        Value::Number(_) => refused(
-            "numeric argument of jsonpath item method .double() is out of range for type double precision",
-        ),
+        Value::Number(_) => {
+            refused("numeric argument of jsonpath item method .double() is out of range for type double precision")
+        }
         Value::String(text) => {
             let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
             let Some(number) = number else {

@@ -70,7 +70,7 @@ pub(super) struct ColumnText<'a> {
     values: Values<'a>,
 }
 
-enum Values<'a> {
+pub(super) enum Values<'a> {
     /// All values are NULL.
     Null,
     Boolean(&'a BooleanArray),
@@ -141,35 +141,7 @@ impl<'a> ColumnText<'a> {
             Values::Text(texts) => return self.quoting.text(out, texts.value(row).as_bytes()),
             Values::LargeText(texts) => return self.quoting.text(out, texts.value(row).as_bytes()),
             Values::TextView(texts) => return self.write_view(texts, row, out),
-            Values::Boolean(values) => write::boolean(out, values.value(row)),
-            Values::Int8(values) => write::integer(out, values[row].into()),
-            Values::Int16(values) => write::integer(out, values[row].into()),
-            Values::Int32(values) => write::integer(out, values[row].into()),
-            Values::Int64(values) => write::integer(out, values[row]),
-            Values::UInt8(values) => write::unsigned(out, values[row].into()),
-            Values::UInt16(values) => write::unsigned(out, values[row].into()),
-            Values::UInt32(values) => write::unsigned(out, values[row].into()),
-            Values::UInt64(values) => write::unsigned(out, values[row]),
-            Values::Float32(values) => write::float32(out, values[row]),
-            Values::Float64(values) => write::float64(out, values[row]),
-            Values::Decimal128(values, scale) => write::decimal(out, values[row], *scale),
-            Values::Date(values) => write::date(out, values[row]),
-            Values::Time(values) => write::time(out, values[row]),
-            Values::Timestamp { values, unit, zoned: true } => {
-                write::timestamptz(out, to_microseconds(values[row], *unit));
-            }
-            Values::Timestamp { values, unit, zoned: false } => {
-                write::timestamp(out, to_microseconds(values[row], *unit));
-            }
-            Values::Bytes(values) => write::bytea(out, values.value(row)),
-            Values::LargeBytes(values) => write::bytea(out, values.value(row)),
-            Values::BytesView(values) => write::bytea(out, values.value(row)),
-            Values::Numeric(values) => {
-                if let Some(value) = Numeric::of(values.value(row)) {
-                    // Writing to memory cannot fail.
-                    let _ = write!(out, "{value}");
-                }
-            }
+            values => values.write(row, out),
         }
         if self.safe { Ok(()) } else { self.quoting.protect(out, start) }
     }
@@ -189,6 +161,46 @@ impl<'a> ColumnText<'a> {
 }
 
 impl Values<'_> {
+    /// Appends the value of a row, without quotes around a text; nothing for NULL.
+    #[inline]
+    pub(super) fn write(&self, row: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::Null => {}
+            Self::Text(texts) => out.extend_from_slice(texts.value(row).as_bytes()),
+            Self::LargeText(texts) => out.extend_from_slice(texts.value(row).as_bytes()),
+            Self::TextView(texts) => out.extend_from_slice(texts.value(row).as_bytes()),
+            Self::Boolean(values) => write::boolean(out, values.value(row)),
+            Self::Int8(values) => write::integer(out, values[row].into()),
+            Self::Int16(values) => write::integer(out, values[row].into()),
+            Self::Int32(values) => write::integer(out, values[row].into()),
+            Self::Int64(values) => write::integer(out, values[row]),
+            Self::UInt8(values) => write::unsigned(out, values[row].into()),
+            Self::UInt16(values) => write::unsigned(out, values[row].into()),
+            Self::UInt32(values) => write::unsigned(out, values[row].into()),
+            Self::UInt64(values) => write::unsigned(out, values[row]),
+            Self::Float32(values) => write::float32(out, values[row]),
+            Self::Float64(values) => write::float64(out, values[row]),
+            Self::Decimal128(values, scale) => write::decimal(out, values[row], *scale),
+            Self::Date(values) => write::date(out, values[row]),
+            Self::Time(values) => write::time(out, values[row]),
+            Self::Timestamp { values, unit, zoned: true } => {
+                write::timestamptz(out, to_microseconds(values[row], *unit));
+            }
+            Self::Timestamp { values, unit, zoned: false } => {
+                write::timestamp(out, to_microseconds(values[row], *unit));
+            }
+            Self::Bytes(values) => write::bytea(out, values.value(row)),
+            Self::LargeBytes(values) => write::bytea(out, values.value(row)),
+            Self::BytesView(values) => write::bytea(out, values.value(row)),
+            Self::Numeric(values) => {
+                if let Some(value) = Numeric::of(values.value(row)) {
+                    // Writing to memory cannot fail.
+                    let _ = write!(out, "{value}");
+                }
+            }
+        }
+    }
+
     /// The type that these values are written like; `None` for texts and NULL.
     fn value_type(&self) -> Option<ValueType> {
         Some(match self {
@@ -222,7 +234,8 @@ fn to_microseconds(value: i64, unit: TimeUnit) -> i64 {
     }
 }
 
-fn values(array: &ArrayRef) -> Option<Values<'_>> {
+/// The values of a column; `None` for types that have no text here.
+pub(super) fn values(array: &ArrayRef) -> Option<Values<'_>> {
     Some(match array.data_type() {
         DataType::Null => Values::Null,
         DataType::Boolean => Values::Boolean(array.as_any().downcast_ref()?),

@@ -378,9 +378,7 @@ impl Decoder<'_> {
         let point = text.find('.');
         if self.is_time() {
             return match point {
-                Some(_)
-                    if index == 0 && fields.len() >= 2 && fields[fields.len() - 1].kind == Kind::Date =>
-                {
+                Some(_) if index == 0 && fields.len() >= 2 && fields[fields.len() - 1].kind == Kind::Date => {
                     self.date(text)
                 }
                 Some(point) if point > 2 => self.concatenated(text, self.done_with_date()),
@@ -688,8 +686,7 @@ impl Fields {
         if clock.hours > i64::from(i32::MAX) {
             return Err(Fault::Field);
         }
-        (self.hour, self.minute, self.second, self.micros) =
-            (clock.hours, clock.minutes, clock.seconds, clock.micros);
+        (self.hour, self.minute, self.second, self.micros) = (clock.hours, clock.minutes, clock.seconds, clock.micros);
         Ok(())
     }
 }
@@ -707,9 +704,7 @@ pub(super) fn clock(text: &str, is_minutes: bool) -> Result<Clock, Fault> {
     };
     let short = |digits: &str| long(digits).and_then(|value| i32::try_from(value).map_err(|_| Fault::Field));
     let (hours, minutes, seconds) = match parts[..] {
-        [first, second] if is_minutes || fraction.is_some() => {
-            (0, i64::from(short(first)?), i64::from(short(second)?))
-        }
+        [first, second] if is_minutes || fraction.is_some() => (0, i64::from(short(first)?), i64::from(short(second)?)),
         [hours, minutes] => (long(hours)?, i64::from(short(minutes)?), 0),
         [hours, minutes, seconds] => (long(hours)?, i64::from(short(minutes)?), i64::from(short(seconds)?)),
         _ => return Err(Fault::Format),

@@ -122,8 +122,8 @@ fn word(rest: &mut Cursor<'_>, text: &mut String) -> Kind {
     rest.take_while(text, |byte| byte.is_ascii_alphabetic());
     let next = rest.peek();
     // A date with the name of a month, or the name of a zone: `America/New_York`, `EST5EDT`.
-    let goes_on = matches!(next, b'-' | b'/' | b'.')
-        || (next == b'+' || next.is_ascii_digit()) && Word::find(text).is_none();
+    let goes_on =
+        matches!(next, b'-' | b'/' | b'.') || (next == b'+' || next.is_ascii_digit()) && Word::find(text).is_none();
     if !goes_on {
         return Kind::Word;
     }
@@ -168,17 +168,20 @@ mod tests {
                 field(Kind::Zone, "-8:00"),
             ]
         );
-        assert_eq!(kinds("1999.008 America/New_York"), [
-            field(Kind::Number, "1999.008"),
-            field(Kind::Date, "america/new_york")
-        ]);
+        assert_eq!(
+            kinds("1999.008 America/New_York"),
+            [field(Kind::Number, "1999.008"), field(Kind::Date, "america/new_york")]
+        );
         assert_eq!(kinds("J2451187"), [field(Kind::Word, "j"), field(Kind::Number, "2451187")]);
-        assert_eq!(kinds("20011227T040506+08"), [
-            field(Kind::Number, "20011227"),
-            field(Kind::Word, "t"),
-            field(Kind::Number, "040506"),
-            field(Kind::Zone, "+08"),
-        ]);
+        assert_eq!(
+            kinds("20011227T040506+08"),
+            [
+                field(Kind::Number, "20011227"),
+                field(Kind::Word, "t"),
+                field(Kind::Number, "040506"),
+                field(Kind::Zone, "+08"),
+            ]
+        );
         assert_eq!(fields("1 -"), Err(Fault::Format));
         assert_eq!(fields("ä"), Err(Fault::Format));
     }

@@ -125,9 +125,7 @@ pub(super) fn decode(text: &str, kind: IntervalType, style: IntervalStyle) -> Re
                 unit = Some(Unit::Day);
                 TIME
             }
-            Kind::Zone | Kind::Date | Kind::Number => {
-                number(&field.text, &mut unit, kind, is_negative, &mut sum)?
-            }
+            Kind::Zone | Kind::Date | Kind::Number => number(&field.text, &mut unit, kind, is_negative, &mut sum)?,
             Kind::Word | Kind::SignedWord => match field.text.as_str() {
                 "ago" => {
                     is_ago = true;

@@ -14,8 +14,12 @@ pub(super) enum Word {
     Yesterday,
     Midnight,
     /// The era after Christ, or before.
-    Era { is_before: bool },
-    Meridiem { is_afternoon: bool },
+    Era {
+        is_before: bool,
+    },
+    Meridiem {
+        is_afternoon: bool,
+    },
     Month(i64),
     DayOfWeek,
     /// It says nothing.

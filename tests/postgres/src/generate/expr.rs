@@ -68,6 +68,7 @@ impl Generator<'_> {
                 return Expr::call(data_type, template, parts);
             }
             3 => return self.scalar_subquery(data_type, leaves),
+            4 => return self.value_of_row(data_type, leaves),
             _ => {}
         }
         match data_type {
@@ -132,12 +133,12 @@ impl Generator<'_> {
 
     /// Sometimes lets a subquery name the columns around it wherever it likes.
     pub(super) fn look_out(&mut self, inner: &mut Scope, outer: &Scope) {
-        if self.random.chance(6) {
+        if self.random.chance(20) {
             inner.outer.clone_from(&outer.relations);
         }
     }
 
-    /// An equality of a column inside with one around.
+    /// A comparison of a column inside with one around.
     pub(super) fn correlation(&mut self, inner: &Scope, outer: &Scope) -> Option<Expr> {
         let mut pairs = Vec::new();
         for one in
@@ -156,7 +157,9 @@ impl Generator<'_> {
                 }
             }
         }
-        (!pairs.is_empty()).then(|| Expr::call(Type::Boolean, "{} = {}", self.random.pick(&pairs)))
+        let template =
+            self.random.pick(&["{} = {}", "{} = {}", "{} = {}", "{} < {}", "{} <> {}", "{} IS DISTINCT FROM {}"]);
+        (!pairs.is_empty()).then(|| Expr::call(Type::Boolean, template, self.random.pick(&pairs)))
     }
 
     fn whole(&mut self, data_type: Type, leaves: Leaves<'_>, depth: usize) -> Expr {
@@ -233,7 +236,11 @@ impl Generator<'_> {
             3 => Expr::call(data_type, "({} / nullif({}, 0))", vec![value(self), value(self)]),
             4 => {
                 let from = self.random.pick(&[Type::Integer, Type::BigInt, Type::SmallInt, Type::Decimal]);
-                Expr::call(data_type, "({} / nullif({}, 0))", vec![self.leaf(from, leaves), self.leaf(data_type, leaves)])
+                Expr::call(
+                    data_type,
+                    "({} / nullif({}, 0))",
+                    vec![self.leaf(from, leaves), self.leaf(data_type, leaves)],
+                )
             }
             5 => {
                 let template = self.random.pick(&["round({}, 1)", "trunc({}, 2)", "floor({})", "ceil({})", "abs({})"]);

@@ -15,6 +15,10 @@ impl Generator<'_> {
             if scope.rows() > ROWS_MAX {
                 break;
             }
+            if self.random.chance(10) {
+                (from, scope) = self.lateral((from, scope));
+                continue;
+            }
             let (right, right_scope) = if self.random.chance(12) && depth > 0 {
                 self.from(0)
             } else {
@@ -34,7 +38,7 @@ impl Generator<'_> {
                 self.order(&mut query);
             }
             let alias = self.alias();
-            let from = From::Derived { query: Box::new(query), alias: alias.clone() };
+            let from = From::Derived { query: Box::new(query), alias: alias.clone(), is_lateral: false };
             return (from, Relation { alias, columns, has_key: false, rows: 10 });
         }
         if !self.named.is_empty() && self.random.chance(60) {

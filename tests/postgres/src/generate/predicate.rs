@@ -95,6 +95,7 @@ impl Generator<'_> {
                 Expr::call(data_type, template, vec![value(self, one), value(self, one), value(self, data_type)])
             }
             14 => self.comparisons_with_constants(one, leaves),
+            15 if self.random.chance(50) => self.comparison_of_rows(leaves),
             _ => value(self, data_type),
         }
     }
@@ -127,15 +128,14 @@ impl Generator<'_> {
     }
 
     /// Types that can be compared.
-    fn comparable(&mut self, leaves: Leaves<'_>) -> (Type, Type) {
+    pub(super) fn comparable(&mut self, leaves: Leaves<'_>) -> (Type, Type) {
         let one = match leaves {
             Leaves::Rows(scope) | Leaves::Groups(_, scope) if self.random.chance(90) => scope.types(self.random)[0],
             _ => self.random.pick(&Type::ALL),
         };
         if one.is_number() && self.random.chance(30) {
             let mixes = is_made(Shape::DoubleAndDecimal);
-            let numbers =
-                [Type::SmallInt, Type::Integer, Type::BigInt, Type::Decimal, Type::Numeric, Type::Double];
+            let numbers = [Type::SmallInt, Type::Integer, Type::BigInt, Type::Decimal, Type::Numeric, Type::Double];
             let other = self.random.pick(&numbers);
             let is_mixed = (one == Type::Double) != (other == Type::Double);
             return (one, if is_mixed && !mixes { one } else { other });

@@ -57,7 +57,7 @@ impl Query {
                 let table = schema.tables.iter().find(|table| table.name == *name).map(|table| table.columns.clone());
                 found.extend(cte.or(table).map(|columns| (alias.clone(), columns)));
             }
-            From::Derived { query, alias } => found.push((alias.clone(), query.columns())),
+            From::Derived { query, alias, .. } => found.push((alias.clone(), query.columns())),
             From::Join { left, right, .. } => {
                 self.collect(left, schema, found);
                 self.collect(right, schema, found);

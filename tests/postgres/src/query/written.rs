@@ -157,8 +157,8 @@ impl Writer {
         match from {
             From::Table { name, alias } if name == alias => self.put(name),
             From::Table { name, alias } => self.put(&format!("{name} AS {alias}")),
-            From::Derived { query, alias } => {
-                self.put("(");
+            From::Derived { query, alias, is_lateral } => {
+                self.put(if *is_lateral { "LATERAL (" } else { "(" });
                 self.query(query);
                 self.put(&format!(") AS {alias}"));
             }

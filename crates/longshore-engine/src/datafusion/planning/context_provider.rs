@@ -28,8 +28,9 @@ use sqlparser::ast::{self, ExprWithAlias};
 use super::function_registry::Functions;
 use super::names::name_of;
 use super::planner::Planner;
-use super::sequences;
 use super::type_names::TypeNames;
+use super::{descriptions, information_schema, sequences};
+use crate::datafusion::functions::excluding;
 use crate::sql::names::{CATALOG, SCHEMA};
 
 impl Planner {
@@ -57,6 +58,7 @@ impl Planner {
     /// The scalar function of this name.
     pub(in crate::datafusion) fn function(&self, name: &str) -> Option<Arc<ScalarUDF>> {
         let own = sequences::function(name, &self.catalog, &self.transaction);
+        let own = own.or_else(|| descriptions::function(name, &self.catalog));
         own.or_else(|| self.functions.scalar.get(name).cloned())
     }
 
@@ -81,6 +83,9 @@ impl Planner {
     fn table(&self, reference: TableReference) -> Result<Option<Arc<dyn TableProvider>>> {
         if reference.schema() != Some(INFORMATION_SCHEMA) {
             return Ok(self.names.lookup(&name_of(&reference)));
+        }
+        if let Some(table) = information_schema::table(self, reference.table())? {
+            return Ok(Some(table));
         }
         let resolved = reference.resolve(CATALOG, SCHEMA);
         let provider = InformationSchemaProvider::new(Arc::clone(self.state.catalog_list()));
@@ -144,7 +149,8 @@ impl ContextProvider for Planner {
     }
 
     fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
-        self.functions.window.get(name).cloned()
+        let own = || excluding::named(name, |name| self.functions.aggregate.get(name).cloned());
+        self.functions.window.get(name).cloned().or_else(own)
     }
 
     fn get_variable_type(&self, _: &[String]) -> Option<DataType> {

@@ -21,7 +21,8 @@ use super::planner::Planner;
 use crate::sql::expressions::{each_own, flow};
 use crate::sql::{build, names};
 use crate::{Error, ErrorKind};
-use from_items::{FromColumn, FromItems, Side, constraint, folded};
+use from_items::{FromColumn, FromItems, Side, constraint};
+pub(super) use from_items::{factors, folded};
 
 /// Writes the joins of `statement` with ON, and what depends on them.
 pub(in crate::datafusion) fn resolve(planner: &Planner, statement: &mut Statement) -> Result<(), Error> {
@@ -218,7 +219,7 @@ fn is_left_alone(from: &[TableWithJoins]) -> Result<bool, Error> {
         TableFactor::UNNEST { .. } => true,
         _ => false,
     };
-    if !from_items::factors(from).iter().any(|(factor, _)| is_lateral(factor)) {
+    if !factors(from).iter().any(|(factor, _)| is_lateral(factor)) {
         return Ok(false);
     }
     let is_one_sided = |join: &Join| {

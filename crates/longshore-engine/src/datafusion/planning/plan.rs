@@ -26,7 +26,8 @@ use super::null_logic::with_null_logic;
 use super::order::with_order;
 use super::outer_types;
 use super::planner::{Optimized, Planner};
-use super::{common_types, merged_columns, rules, whole_rows};
+use super::unnesting::unnested;
+use super::{common_types, frames, grouped_keys, merged_columns, rules, stars, whole_rows};
 use crate::catalog::{Entry, Rules, Table, View};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::compact::compact;
@@ -41,8 +42,8 @@ use crate::datafusion::scan::table::RelationTable;
 use crate::sql;
 use crate::sql::expressions::each_query;
 use crate::sql::{
-    arrays, cast_names, expansion, headings, named_arguments, numbers, recursive, repeated, set_returning, unnamed,
-    windows,
+    arrays, cast_names, expansion, headings, named_arguments, numbers, recursive, repeated, rows, set_returning,
+    unnamed, windows,
 };
 use crate::{Error, ErrorKind};
 
@@ -61,11 +62,12 @@ impl Planner {
     /// The logical plan of `statement`, not optimized.
     pub(in crate::datafusion) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
         let plan = self.plan(statement, &mut Vec::new()).await?;
-        let plan = with_bpchar_semantics(plan).and_then(with_null_logic).and_then(|plan| {
+        let plan = with_bpchar_semantics(plan).and_then(with_multisets).and_then(with_order);
+        let plan = plan.and_then(|plan| unnested(plan, &self.state)).and_then(with_null_logic).and_then(|plan| {
             // The queries that IN became take the value from the query around them.
             if plan.transformed { outer_types::resolved(plan.data, &self.state) } else { Ok(plan.data) }
         });
-        plan.and_then(with_multisets).and_then(with_order).and_then(with_equal_zeros).map_err(from_datafusion)
+        plan.and_then(with_equal_zeros).map_err(from_datafusion)
     }
 
     /// How an optimized plan is to be run.
@@ -131,6 +133,7 @@ impl Planner {
     ) -> BoxFuture<'a, Result<LogicalPlan, Error>> {
         Box::pin(async move {
             let mut statement = statement;
+            rows::write_out(&mut statement)?;
             headings::name_within(&mut statement);
             repeated::name_repeated(&mut statement);
             let mut queries = 0;
@@ -150,6 +153,7 @@ impl Planner {
             set_returning::write_out(&mut statement, |name| self.functions.scalar.contains_key(name));
             numbers::mark_statement(&mut statement);
             windows::written_out(&mut statement)?;
+            frames::resolve(self, &mut statement)?;
             let statement = Parsed::Statement(Box::new(statement));
             let references = self.state.resolve_table_references(&statement).map_err(from_datafusion)?;
             for name in self.names_to_expand(&references) {
@@ -162,8 +166,10 @@ impl Planner {
             let Parsed::Statement(mut statement) = statement else {
                 return Err(Error::internal("a statement expected"));
             };
+            stars::written_out(self, &mut statement)?;
             merged_columns::resolve(self, &mut statement)?;
             whole_rows::write_out(self, &mut statement)?;
+            grouped_keys::complete(self, &mut statement);
             let plan =
                 complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(from_datafusion)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.

@@ -130,7 +130,7 @@ pub(crate) struct Parameters<'a> {
 
 impl Parameters<'_> {
     /// Puts the values in the place of the parameters.
-    pub(in crate::datafusion) fn bind(&self, statement: &mut Statement) -> std::result::Result<(), Error> {
+    pub(crate) fn bind(&self, statement: &mut Statement) -> std::result::Result<(), Error> {
         parameters::bind(statement, &self.texts)
     }
 }

@@ -167,6 +167,14 @@ impl Checks {
     }
 
     fn reason(&self, check: &Compiled) -> String {
+        match check.name.rsplit_once(names::SEPARATOR) {
+            Some((name, "")) => return format!("invalid input value for enum {}", names::shown_name(name)),
+            Some((name, constraint)) => {
+                let name = names::shown_name(name);
+                return format!("value for domain {name} violates check constraint \"{constraint}\"");
+            }
+            None => {}
+        }
         format!(
             "new row for relation \"{}\" violates check constraint \"{}\", CHECK ({})",
             self.table, check.name, check.condition
@@ -198,8 +206,11 @@ impl Violation {
     /// The error for a violation by the row `row` of `rows`, which have all columns of the table.
     pub(crate) fn error(&self, rows: &RecordBatch, row: usize) -> Error {
         let message = format!("{}; failing row contains {}", self.reason, shown_row(rows, row));
-        let (table, constraint) = (Some(self.table.clone()), Some(self.constraint.clone()));
-        Error::new(ErrorKind::Check, message).about(ErrorDetails { table, constraint, ..ErrorDetails::NONE })
+        let is_label = self.constraint.ends_with(names::SEPARATOR);
+        let kind = if is_label { ErrorKind::InvalidText } else { ErrorKind::Check };
+        let own = self.constraint.rsplit_once(names::SEPARATOR).map_or(self.constraint.as_str(), |(_, own)| own);
+        let (table, constraint) = (Some(self.table.clone()), Some(own.to_owned()));
+        Error::new(kind, message).about(ErrorDetails { table, constraint, ..ErrorDetails::NONE })
     }
 }
 

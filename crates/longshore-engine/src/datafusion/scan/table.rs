@@ -40,7 +40,7 @@ impl RelationTable {
         Self {
             name: names::shown_name(&table.name).into(),
             relation: Arc::clone(&table.relation),
-            snapshot: transaction.snapshot(&table.relation),
+            snapshot: transaction.snapshot_to_query(&table.relation),
             schema: table.relation.schema().arrow(),
             reads: Reads::new(transaction, &table.relation),
             defaults: HashMap::new(),

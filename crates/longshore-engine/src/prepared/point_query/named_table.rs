@@ -136,7 +136,7 @@ impl NamedTable {
         let descends = order.first().is_some_and(|(_, descends)| *descends);
         let has_bounds =
             |column: usize| bounded.as_ref().is_some_and(|(bound, ..)| *bound == column) && is_ordered(column);
-        let served = self.rules.keys.iter().filter_map(|key| {
+        let served = self.rules.keys.iter().filter(|key| !key.columns.is_empty()).filter_map(|key| {
             let is_unique = key.role.is_unique();
             let path =
                 AccessPath::new(key.index, &key.columns, is_unique, |column| conditions.has(column), has_bounds)?;

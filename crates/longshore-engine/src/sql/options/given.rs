@@ -115,6 +115,16 @@ impl<'a> Given<'a> {
         }
     }
 
+    /// Columns: one, or several in parentheses.
+    pub(super) fn names(&self, name: &str) -> Result<Vec<String>, Error> {
+        match self.item(name).map(|item| &item.value) {
+            None => Ok(Vec::new()),
+            Some(OptionValue::Names(names)) => Ok(names.clone()),
+            Some(OptionValue::Word(column) | OptionValue::Text(column)) => Ok(vec![column.clone()]),
+            Some(_) => Err(self.bad(name, "columns in parentheses are expected, as in (a, b)")),
+        }
+    }
+
     pub(super) fn columns(&self, name: &str) -> Result<ColumnChoice, Error> {
         match self.item(name).map(|item| &item.value) {
             None => Ok(ColumnChoice::None),

@@ -3,6 +3,7 @@
 //! The parser of options, its refusals, the completion of the shell and the book's page of options follow this table.
 
 use super::Use;
+use crate::sql::slips;
 
 /// An option of COPY, `read_csv` and their like, as users are told of it.
 #[derive(Debug, Clone, Copy)]
@@ -56,8 +57,8 @@ pub const OPTIONS: &[OptionRule] = &[
         TEXT,
         "`csv`, `tsv`, `text`, `json`, `jsonl`, `fixed`, `logfmt`, `pattern`, `parquet`, `arrow`, `native`",
         "`csv` for text",
-        "what the file is; `text` is PostgreSQL's. Written are `csv`, and by `EXPORT DATABASE` `native` (its default), \
-         `csv`, `parquet`",
+        "what the file is; `text` is PostgreSQL's. `COPY TO` writes `csv`, `tsv`, `json`, `jsonl`, `parquet`, `arrow`, and what \
+         the ending of the name says where nothing is said; `EXPORT DATABASE` `native` (its default), `csv`, `parquet`",
     )
     .one_of(&["csv", "tsv", "text", "json", "jsonl", "fixed", "logfmt", "pattern", "parquet", "arrow", "native"]),
     rule(
@@ -242,12 +243,28 @@ pub const OPTIONS: &[OptionRule] = &[
     .one_of(&["error", "replace"]),
     rule(
         "COMPRESSION",
-        READING,
-        "`auto`, `none`, `gzip`, `zstd`, `lz4`, `bzip2`, `xz`, `zip`",
-        "`auto`: by content",
-        "what the file is compressed with",
+        TEXT,
+        "`auto`, `none`, `gzip`, `zstd`, `lz4`, `bzip2`, `xz`, `zip`, `snappy`",
+        "`auto`: by content; written by the ending of the name",
+        "what the file is compressed with; text is written with `gzip` and `zstd`, Parquet with `zstd` (its default), `snappy`, \
+         `gzip`, `lz4`",
     )
-    .one_of(&["auto", "none", "gzip", "zstd", "lz4", "bzip2", "xz", "zip"]),
+    .one_of(&["auto", "none", "gzip", "zstd", "lz4", "bzip2", "xz", "zip", "snappy"]),
+    rule(
+        "PARTITION_BY",
+        &[Use::CopyTo],
+        "column, or `(columns)`",
+        "none",
+        "write a folder with a file for each value of the columns, as in `year=2024/data_0.csv`",
+    ),
+    rule(
+        "OVERWRITE",
+        WRITING,
+        "`true`, `false`",
+        "`false`",
+        "a folder that is there is replaced in one step when all is written: an export, or what `PARTITION_BY` has written",
+    )
+    .one_of(&["true", "false"]),
     rule(
         "FILENAME",
         READING,
@@ -422,27 +439,7 @@ pub(super) fn known(place: Use) -> impl Iterator<Item = &'static str> {
 
 /// The option of `place` that someone meant who wrote `name`, if one is close enough.
 pub(super) fn meant(name: &str, place: Use) -> Option<&'static str> {
-    let close = known(place).map(|known| (distance(name, known), known)).min()?;
-    (close.0 <= 1 + name.len() / 5).then_some(close.1)
-}
-
-/// How many letters must be changed, added or removed to make `b` of `a`; two that are swapped count once.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let same = usize::from(a[i - 1] != b[j - 1]);
-            let mut least = (rows[i - 1][j - 1] + same).min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
+    slips::closest(name, known(place))
 }
 
 #[cfg(test)]

@@ -34,16 +34,17 @@ pub(crate) fn is_secret(name: &str) -> bool {
 impl SourceOptions {
     pub(super) fn new(given: &Given<'_>, place: Use) -> Result<Self, Error> {
         let mut open = OpenOptions::default();
+        let is_written = matches!(place, Use::CopyTo | Use::Export);
         if let Some(name) = given.text("ENCODING")? {
             open.encoding = Encoding::named(&name).map_err(|problem| given.bad("ENCODING", &problem))?;
-            if matches!(place, Use::CopyTo | Use::Export) && open.encoding != Encoding::UTF_8 {
+            if is_written && open.encoding != Encoding::UTF_8 {
                 return Err(Error::unsupported(format!(
                     "option ENCODING: text is written as utf8 only, not as {name}; convert the file then, for instance \
                      with iconv -f utf-8 -t {name}"
                 )));
             }
         }
-        if let Some(name) = given.text("COMPRESSION")? {
+        if let Some(name) = given.text("COMPRESSION")?.filter(|_| !is_written) {
             open.compression = Compression::named(&name).map_err(|problem| given.bad("COMPRESSION", &problem))?;
         }
         let errors = given.choice("ENCODING_ERRORS", |name| match name {

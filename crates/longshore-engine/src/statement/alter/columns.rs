@@ -89,8 +89,12 @@ impl Draft {
             self.drop_column(&of, true, behavior)?;
         }
         // As in PostgreSQL, what is about the column and others goes with it.
-        let (keys, lost): (Vec<_>, Vec<DraftKey>) =
-            std::mem::take(&mut self.keys).into_iter().partition(|key| !key.key.columns.contains(&at));
+        let described = self.described();
+        let is_about = |key: &DraftKey| {
+            let mut exprs = key.key.definition.iter().flat_map(|definition| definition.expressions());
+            key.key.columns.contains(&at) || exprs.any(|expr| columns_read(expr, &described).contains(&at))
+        };
+        let (lost, keys): (Vec<DraftKey>, Vec<_>) = std::mem::take(&mut self.keys).into_iter().partition(is_about);
         self.keys = keys;
         self.references.retain(|own| !own.reference.columns.contains(&at));
         self.release(&format!("column {}", self.columns[at].column.name), &lost, behavior)?;
@@ -190,6 +194,8 @@ impl Draft {
         let from = self.columns[at].column.column_type;
         let to = types::column_type(data_type)
             .map_err(|error: Error| error.reworded(|message| format!("column {name}: {message}")))?;
+        // What the type of a user demanded goes with it.
+        self.checks.retain(|check| check.check.columns != [at] || check.check.user_type().is_none());
         if from == to && using.is_none() {
             return Ok(());
         }

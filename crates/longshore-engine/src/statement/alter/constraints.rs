@@ -5,7 +5,8 @@ use sqlparser::ast::{DropBehavior, Ident, TableConstraint};
 use super::draft::{Draft, DraftCheck, DraftKey, DraftReference};
 use crate::catalog::{Role, Rules};
 use crate::sql::names;
-use crate::statement::Context;
+use crate::statement::user_types::OWN_QUOTE;
+use crate::statement::{Context, foreign};
 use crate::{Error, ErrorKind};
 
 impl Draft {
@@ -28,6 +29,7 @@ impl Draft {
                 "PRIMARY KEY and UNIQUE constraints cannot be marked NOT VALID: an index has all rows; leave NOT VALID out",
             ));
         }
+        foreign::tell_deferred(context, &[], std::slice::from_ref(constraint));
         let mut rules = self.defined(context, &[], std::slice::from_ref(constraint))?.rules;
         rules.checks.iter_mut().for_each(|check| check.is_valid = is_valid);
         rules.references.iter_mut().for_each(|reference| reference.is_valid = is_valid);
@@ -68,8 +70,13 @@ impl Draft {
         rules: Rules,
         given: impl Iterator<Item = &'a Ident>,
     ) -> Result<(), Error> {
-        let given = given.map(names::identifier).collect::<Result<Vec<_>, Error>>()?;
+        let given = given.filter(|name| name.quote_style != Some(OWN_QUOTE)).map(names::identifier);
+        let given = given.collect::<Result<Vec<_>, Error>>()?;
         for mut check in rules.checks {
+            if check.user_type().is_some() {
+                self.checks.push(DraftCheck { check, is_new: true });
+                continue;
+            }
             check.name = self.free_name(context, check.name, &given)?;
             self.checks.push(DraftCheck { check, is_new: true });
         }

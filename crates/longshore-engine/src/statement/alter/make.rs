@@ -79,7 +79,7 @@ async fn reshape(
             Values::Converted(_) => Given::Computed,
         });
     }
-    let keys = draft.keys.iter().filter_map(|key| {
+    let keys = draft.keys.iter().filter(|key| !key.key.columns.is_empty()).filter_map(|key| {
         let columns = key.key.columns.iter().map(|at| left.iter().position(|left| left == at));
         Some((key.from.clone()?, key.key.name.clone(), columns.collect::<Option<Vec<_>>>()?))
     });
@@ -151,7 +151,7 @@ async fn add_keys(context: &Context<'_>, draft: &Draft, relation: &Arc<Relation>
     let relation = Arc::clone(relation);
     blocking::run(context.control, move |control| {
         let is_cancelled = || control.is_cancelled();
-        for key in new {
+        for key in new.into_iter().filter(|key| !key.columns.is_empty()) {
             let uniqueness = if key.role.is_unique() { Uniqueness::Unique } else { Uniqueness::Multiple };
             relation.create_index_unless(&key.name, &key.columns, key.index, uniqueness, &is_cancelled)?;
         }

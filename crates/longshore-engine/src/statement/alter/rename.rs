@@ -26,7 +26,9 @@ impl Draft {
             _ => None,
         });
         let checks = self.checks.iter_mut().map(|check| &mut check.check.condition);
-        for expr in checks.chain(generated) {
+        let definitions = self.keys.iter_mut().filter_map(|key| key.key.definition.as_mut());
+        let indexes = definitions.flat_map(|definition| definition.expressions_mut());
+        for expr in checks.chain(generated).chain(indexes) {
             rename(expr, |parts| {
                 if let Some(last) =
                     parts.last_mut().filter(|last| names::identifier(last).is_ok_and(|name| name == from))

@@ -39,6 +39,7 @@ pub(super) async fn dependents(
                 transaction,
                 parameters: None,
                 with: None,
+                named: &[],
             };
             let schema = view::schema(&context, &view).await?;
             let columns = schema.fields().iter().map(|field| (field.name().clone(), field.data_type().clone()));
@@ -78,7 +79,7 @@ pub(crate) fn follow_rename(entries: &mut BTreeMap<String, Entry>, from: &str, t
             if let TableFactor::Table { name, alias, args: None, .. } = factor
                 && names::relation(name).is_ok_and(|name| name == self.0)
             {
-                *name = build::object(self.1);
+                *name = build::written(self.1);
                 // Columns are known by what the table was called.
                 if alias.is_none() && names::own(self.0) != names::own(self.1) {
                     let name = build::quoted(names::own(self.0));

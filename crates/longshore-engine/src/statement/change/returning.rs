@@ -18,6 +18,7 @@ use sqlparser::ast::{
 use crate::datafusion::{NamedInputs, TARGET};
 use crate::sql::{build, headings, names};
 use crate::statement::Context;
+use crate::statement::updatable::ViewPath;
 use crate::{Error, Outcome};
 
 /// The function that says what MERGE did to a row.
@@ -46,11 +47,12 @@ impl Returned {
     }
 }
 
-/// The values of `items` over the rows `returned`.
+/// The values of `items` over the rows `returned`, as `view` shows them.
 pub(crate) async fn returning(
     context: &Context<'_>,
     items: Vec<SelectItem>,
     returned: Returned,
+    view: Option<&ViewPath>,
 ) -> Result<Outcome, Error> {
     let Returned { alias, images, actions, others, others_first } = returned;
     let known: Vec<&Ident> = others.iter().map(|(name, _)| name).chain([&alias]).collect();
@@ -80,6 +82,13 @@ pub(crate) async fn returning(
         }
         select.selection = Some(build::all(conditions));
         order_by = Some(build::order_by(build::column(&alias, &number_name(0))));
+    }
+    if let Some(view) = view {
+        let own = hidden.first().map(|(_, columns)| columns.as_slice()).unwrap_or_default();
+        let beside: Vec<(String, String)> = own.iter().map(|column| (column.clone(), column.clone())).collect();
+        // The table stands first, unless the others do.
+        let place = if others_first { select.from.len() - 1 } else { 0 };
+        select.from[place] = build::alone(view.source(&alias, &beside, false));
     }
     select.projection = asked(items, &alias, &hidden);
     let mut query = Query { with: context.with.cloned(), order_by, ..build::query_of(select) };

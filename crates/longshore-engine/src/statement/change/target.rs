@@ -11,6 +11,7 @@ use crate::datafusion::{Changing, END_COLUMN, FoundRows, ROW_COLUMN, TARGET, fet
 use crate::sql::build::{self, last_name, name_of};
 use crate::sql::names;
 use crate::statement::Context;
+use crate::statement::updatable::{Verb, ViewPath};
 use crate::{Error, ErrorKind};
 
 /// The table that a statement changes.
@@ -18,10 +19,25 @@ pub(crate) struct Target {
     pub(crate) table: Arc<Table>,
     /// What the statement calls it.
     pub(crate) alias: Ident,
+    /// The view that the statement names, if it is not the table itself.
+    pub(crate) view: Option<ViewPath>,
+    verb: Verb,
 }
 
 impl Target {
-    pub(crate) fn new(context: &Context<'_>, from: &TableWithJoins) -> Result<Self, Error> {
+    /// The table or view `name`, which the statement calls `alias`.
+    pub(crate) fn named(context: &Context<'_>, name: &str, alias: Ident, verb: Verb) -> Result<Self, Error> {
+        match context.entry(name) {
+            Some(Entry::Table(table)) => Ok(Self { table, alias, view: None, verb }),
+            Some(Entry::View(view)) => {
+                let (table, path) = ViewPath::new(context, &view, verb)?;
+                Ok(Self { table, alias, view: Some(path), verb })
+            }
+            None => Err(Error::not_found(format!("table {name} does not exist"))),
+        }
+    }
+
+    pub(crate) fn new(context: &Context<'_>, from: &TableWithJoins, verb: Verb) -> Result<Self, Error> {
         let TableWithJoins { relation: TableFactor::Table { name, alias, .. }, joins } = from else {
             return Err(Error::unsupported("UPDATE, DELETE and MERGE change a table, not a query; name the table"));
         };
@@ -37,13 +53,7 @@ impl Target {
             None => last_name(name)?,
         };
         let name = names::relation(name)?;
-        match context.entry(&name) {
-            Some(Entry::Table(table)) => Ok(Self { table, alias: known_as }),
-            Some(Entry::View(_)) => {
-                Err(Error::unsupported(format!("{name} is a view; rows are changed in tables only")))
-            }
-            None => Err(Error::not_found(format!("table {name} does not exist"))),
-        }
+        Self::named(context, &name, known_as, verb)
     }
 
     /// The column that is set, by its name, which may stand behind that of the table.
@@ -51,24 +61,52 @@ impl Target {
         let Some(ObjectNamePart::Identifier(last)) = name.0.last() else {
             return Err(Error::syntax(format!("{name}: the name of a column is expected")));
         };
-        let column = names::identifier(last)?;
-        self.table
-            .relation
-            .schema()
-            .index_of(&column)
-            .ok_or_else(|| Error::no_column(format!("column {column} of table {} does not exist", self.table.name)))
+        let mut column = names::identifier(last)?;
+        if let Some(view) = &self.view {
+            column = view.column(&column, self.verb)?;
+        }
+        self.table_column(&column)
+    }
+
+    /// The column of the table itself.
+    fn table_column(&self, column: &str) -> Result<usize, Error> {
+        self.table.relation.schema().index_of(column).ok_or_else(|| {
+            Error::no_column(format!("column \"{column}\" of relation \"{}\" does not exist", self.table.name))
+        })
+    }
+
+    /// The columns of the table that an INSERT names, which names those of the table also where it is one into a view.
+    pub(crate) fn named_columns(&self, names: &[ObjectName]) -> Result<Vec<usize>, Error> {
+        let column = |name: &ObjectName| names::identifier(&last_name(name)?).and_then(|name| self.table_column(&name));
+        names.iter().map(column).collect()
+    }
+
+    /// Refuses rows that the view would not have, if it says that it checks them.
+    pub(crate) async fn check_view(&self, context: &Context<'_>, rows: &[RowId]) -> Result<(), Error> {
+        match self.view.as_ref().filter(|view| view.checks()) {
+            Some(view) => view.check(context, self.fetch_rows(context, rows)?).await,
+            None => Ok(()),
+        }
     }
 
     /// Finds the rows that `search` is about, with the values that their columns get. A row that is joined to several
     /// rows of other tables takes the values of one of them.
     pub(crate) async fn find(&self, context: &Context<'_>, search: Search<'_>) -> Result<FoundRows, Error> {
         let Search { columns, values, also, from, selection, named, with_others } = search;
+        let also_read = also;
         let mut select = rows_of_target(&self.alias);
         self.refuse_identity(columns, &values)?;
         select.projection.extend(self.new_values(columns, values));
-        for column in also {
-            let name = &self.table.relation.schema().columns()[*column].name;
-            select.projection.push(build::named(build::column(&self.alias, name), &format!("{name} (old)")));
+        let also = also.iter().map(|column| self.table.relation.schema().columns()[*column].name.clone());
+        let also: Vec<(String, String)> = also.map(|name| (name.clone(), format!("{name} (old)"))).collect();
+        for (name, old) in &also {
+            let read = if self.view.is_some() { old } else { name };
+            select.projection.push(build::named(build::column(&self.alias, read), old));
+        }
+        if let Some(view) = &self.view {
+            let row = (ROW_COLUMN.to_owned(), ROW_COLUMN.to_owned());
+            let beside: Vec<(String, String)> = also.into_iter().chain([row]).collect();
+            select.from = vec![build::alone(view.source(&self.alias, &beside, true))];
         }
         if with_others {
             for (number, name) in names_of(&from).into_iter().enumerate() {
@@ -79,7 +117,7 @@ impl Target {
         select.from.extend(from);
         select.selection = selection;
         let statement = context.reading(select)?;
-        let changing = Changing { table: &self.table, columns, also, named };
+        let changing = Changing { table: &self.table, columns, also: also_read, named };
         context.database.queries.find_rows(statement, changing, &context.execution()).await
     }
 

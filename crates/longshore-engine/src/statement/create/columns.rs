@@ -10,6 +10,7 @@ use sqlparser::ast::{
 use crate::catalog::{Check, ColumnRule, Origin, Owner, Rules, Sequence, SequenceDefinition, columns_read, next_of};
 use crate::sql::sequence::SequenceOptions;
 use crate::sql::{names, types};
+use crate::statement::user_types::OWN_QUOTE;
 use crate::{Error, ErrorKind};
 
 /// A column as its definition has it.
@@ -214,7 +215,9 @@ pub(crate) fn check_of(
         ));
     }
     let read = columns_read(&check.expr, columns);
-    let name = if let Some(name) = name {
+    let name = if let Some(name) = name.filter(|name| name.quote_style == Some(OWN_QUOTE)) {
+        name.value.clone()
+    } else if let Some(name) = name {
         let name = names::identifier(name)?;
         if rules.has_constraint(&name) {
             return Err(Error::new(

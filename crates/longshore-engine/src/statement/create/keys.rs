@@ -2,12 +2,12 @@
 
 use longshore_storage::{Column, IndexKind};
 use sqlparser::ast::{
-    ColumnOption, ConstraintCharacteristics, CreateIndex, Expr, Ident, IndexColumn, IndexOption, IndexType,
-    NullsDistinctOption, OrderByOptions, TableConstraint,
+    BinaryOperator, ColumnOption, ConstraintCharacteristics, CreateIndex, DeferrableInitial, Expr, Ident, IndexColumn,
+    IndexOption, IndexType, NullsDistinctOption, TableConstraint,
 };
 
 use crate::Error;
-use crate::catalog::{Key, Role};
+use crate::catalog::{IndexDefinition, Key, Role};
 use crate::sql::names;
 
 /// What a table demands of its keys.
@@ -82,7 +82,7 @@ impl Keys {
         if self.keys.iter().any(|key| key.name == name) {
             return Err(Error::exists(format!("table {table}: two constraints have the name {name}; name them apart")));
         }
-        self.keys.push(Key { name, columns: key_columns, index, role });
+        self.keys.push(Key { name, columns: key_columns, index, role, definition: None });
         Ok(())
     }
 
@@ -102,12 +102,74 @@ pub(crate) fn of_index(
     refuse_index_clauses(create)?;
     let role = if create.unique { Role::UniqueIndex } else { Role::Index };
     let index = index_kind(create.using.as_ref(), &create.index_options)?;
-    let key_columns = positions(table, columns, &create.columns)?;
-    let name = match &create.name {
-        Some(name) => names::own(&names::relation(name)?).to_owned(),
-        None => names::unused(&default_name(table, columns, &key_columns, role), is_taken),
+    let is_column = |part: &IndexColumn| matches!(part.column.expr, Expr::Identifier(_));
+    let is_plain = create.columns.iter().all(is_column) && create.predicate.is_none() && create.include.is_empty();
+    if is_plain {
+        let key_columns = positions(table, columns, &create.columns)?;
+        let name = index_name(create, &default_name(table, columns, &key_columns, role), is_taken)?;
+        return Ok(Key { name, columns: key_columns, index, role, definition: None });
+    }
+    create.columns.iter().try_for_each(refuse_options)?;
+    // The rows of the first columns are found by an index, whatever else is said.
+    let first: Vec<IndexColumn> = create.columns.iter().take_while(|part| is_column(part)).cloned().collect();
+    let key_columns = positions(table, columns, &first)?;
+    let include = create.include.iter().map(|name| Expr::Identifier(name.clone()));
+    let definition = IndexDefinition {
+        parts: create.columns.iter().map(|part| unnested(&part.column.expr)).collect(),
+        predicate: create.predicate.as_ref().map(unnested),
+        include: include.collect(),
     };
-    Ok(Key { name, columns: key_columns, index, role })
+    check_columns(table, columns, &definition)?;
+    if create.unique && (definition.predicate.is_some() || !create.columns.iter().all(is_column)) {
+        return Err(Error::unsupported(
+            "UNIQUE indexes over expressions or with WHERE are not supported yet; make a generated column of the expression, \
+             and a UNIQUE index over that",
+        ));
+    }
+    let parts: Vec<&str> = definition.parts.iter().map(|part| name_of_part(part, columns)).collect();
+    let name = index_name(create, &format!("{}_{}_idx", names::own(table), parts.join("_")), is_taken)?;
+    Ok(Key { name, columns: key_columns, index, role, definition: Some(Box::new(definition)) })
+}
+
+fn index_name(create: &CreateIndex, usual: &str, is_taken: impl Fn(&str) -> bool) -> Result<String, Error> {
+    match &create.name {
+        Some(name) => Ok(names::own(&names::relation(name)?).to_owned()),
+        None => Ok(names::unused(usual, is_taken)),
+    }
+}
+
+/// An expression without parentheses around it.
+fn unnested(expr: &Expr) -> Expr {
+    match expr {
+        Expr::Nested(inner) => unnested(inner),
+        other => other.clone(),
+    }
+}
+
+/// What an index is called for the sake of one of its parts: the column, or the function, as in PostgreSQL.
+fn name_of_part<'a>(part: &'a Expr, columns: &'a [Column]) -> &'a str {
+    match part {
+        Expr::Identifier(name) => {
+            let known = columns.iter().find(|column| names::identifier(name).is_ok_and(|name| name == column.name));
+            known.map_or("expr", |column| column.name.as_str())
+        }
+        Expr::Function(function) => {
+            function.name.0.last().and_then(|part| part.as_ident()).map_or("expr", |name| name.value.as_str())
+        }
+        _ => "expr",
+    }
+}
+
+/// Refuses names of columns that the table does not have.
+fn check_columns(table: &str, columns: &[Column], definition: &IndexDefinition) -> Result<(), Error> {
+    let named = definition.parts.iter().chain(&definition.include);
+    for name in named.filter_map(|expr| if let Expr::Identifier(name) = expr { Some(name) } else { None }) {
+        let name = names::identifier(name)?;
+        if !columns.iter().any(|column| column.name == name) {
+            return Err(Error::no_column(format!("column \"{name}\" of table {table} does not exist")));
+        }
+    }
+    Ok(())
 }
 
 fn default_name(table: &str, columns: &[Column], key_columns: &[usize], role: Role) -> String {
@@ -135,18 +197,55 @@ fn index_kind(using: Option<&IndexType>, options: &[IndexOption]) -> Result<Inde
     }
 }
 
+/// Classes of operators that order as a key does anyway: bytes of texts, values of numbers.
+const OPERATOR_CLASSES: [&str; 20] = [
+    "text_ops",
+    "varchar_ops",
+    "bpchar_ops",
+    "text_pattern_ops",
+    "varchar_pattern_ops",
+    "bpchar_pattern_ops",
+    "int2_ops",
+    "int4_ops",
+    "int8_ops",
+    "float4_ops",
+    "float8_ops",
+    "numeric_ops",
+    "date_ops",
+    "time_ops",
+    "timestamp_ops",
+    "timestamptz_ops",
+    "bool_ops",
+    "uuid_ops",
+    "bytea_ops",
+    "name_ops",
+];
+
+/// Refuses what an index cannot heed behind a column or expression. Which way it is ordered makes no difference: it is read both
+/// ways.
+fn refuse_options(part: &IndexColumn) -> Result<(), Error> {
+    let class = part.operator_class.as_ref().map(ToString::to_string);
+    let is_known =
+        class.as_ref().is_none_or(|class| OPERATOR_CLASSES.iter().any(|known| class.eq_ignore_ascii_case(known)));
+    if !is_known || part.column.with_fill.is_some() {
+        return Err(Error::unsupported(format!(
+            "an index over {part} is not supported: keys are ordered by bytes of texts and values of numbers; leave the \
+             operator class out"
+        )));
+    }
+    Ok(())
+}
+
 fn positions(table: &str, columns: &[Column], key: &[IndexColumn]) -> Result<Vec<usize>, Error> {
     let mut positions = Vec::with_capacity(key.len());
-    for IndexColumn { column, operator_class } in key {
-        let plain = column.options == OrderByOptions::default() && column.with_fill.is_none();
-        let Expr::Identifier(ident) = &column.expr else {
-            return Err(Error::unsupported(format!("a key over {} is not supported; name columns only", column.expr)));
-        };
-        if operator_class.is_some() || !(plain || column.options.asc == Some(true)) {
+    for part in key {
+        refuse_options(part)?;
+        let Expr::Identifier(ident) = &part.column.expr else {
             return Err(Error::unsupported(format!(
-                "a key takes the names of columns only; leave out what stands behind {ident}"
+                "a key over {} is not supported; name columns only",
+                part.column.expr
             )));
-        }
+        };
         let name = names::identifier(ident)?;
         let position = columns.iter().position(|column| column.name == name).ok_or_else(|| {
             Error::no_column(format!("column {name} of table {table} does not exist, but is named in a key"))
@@ -159,12 +258,19 @@ fn positions(table: &str, columns: &[Column], key: &[IndexColumn]) -> Result<Vec
     Ok(positions)
 }
 
+/// Refuses a key that is to be checked later than row by row. NOT DEFERRABLE, which keys are, says nothing.
 fn refuse_characteristics(characteristics: Option<&ConstraintCharacteristics>) -> Result<(), Error> {
     match characteristics {
-        None => Ok(()),
-        Some(characteristics) => Err(Error::unsupported(format!(
-            "keys with {characteristics} are not supported; they are checked row by row"
-        ))),
+        Some(characteristics)
+            if characteristics.deferrable == Some(true)
+                || characteristics.initially == Some(DeferrableInitial::Deferred)
+                || characteristics.enforced == Some(false) =>
+        {
+            Err(Error::unsupported(format!(
+                "keys with {characteristics} are not supported; they are checked row by row"
+            )))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -175,15 +281,18 @@ fn refuse_nulls(nulls: NullsDistinctOption) -> Result<(), Error> {
     Ok(())
 }
 
+/// CONCURRENTLY says how PostgreSQL goes about it, and WITH (fillfactor = ...) how its pages are filled: neither means
+/// anything here.
 fn refuse_index_clauses(create: &CreateIndex) -> Result<(), Error> {
-    let clause = if create.predicate.is_some() {
-        "WHERE"
-    } else if !create.include.is_empty() {
-        "INCLUDE"
-    } else if !create.with.is_empty() {
+    let is_layout = |option: &Expr| match option {
+        Expr::BinaryOp { left, op: BinaryOperator::Eq, .. } => {
+            let name = left.to_string().to_ascii_lowercase();
+            ["fillfactor", "deduplicate_items"].contains(&name.as_str())
+        }
+        _ => false,
+    };
+    let clause = if !create.with.iter().all(is_layout) {
         "WITH"
-    } else if create.concurrently {
-        "CONCURRENTLY"
     } else if create.nulls_distinct == Some(false) {
         "NULLS NOT DISTINCT"
     } else if !create.alter_options.is_empty() {

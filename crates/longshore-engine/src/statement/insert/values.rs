@@ -29,16 +29,22 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
     if insert.source.is_none() {
         insert.source = Some(default_values(columns.len()));
     }
-    let mut targets = if insert.columns.is_empty() {
-        (0..columns.len()).collect()
-    } else {
-        insert.columns.iter().map(|name| target.column(name)).collect::<Result<Vec<usize>, _>>()?
-    };
+    let mut targets =
+        if insert.columns.is_empty() { (0..columns.len()).collect() } else { target.named_columns(&insert.columns)? };
     let Some(rows) = insert.source.as_deref_mut().and_then(values) else {
         return refuse_identity(target, &rules, &targets, overriding);
     };
     let given = rows.first().map_or(0, |row| row.content.len());
-    if insert.columns.is_empty() && given < targets.len() && rows.iter().all(|row| row.content.len() == given) {
+    if rows.iter().any(|row| row.content.len() != given) {
+        return Err(Error::syntax("VALUES lists must all be the same length"));
+    }
+    if given > targets.len() {
+        return Err(Error::syntax("INSERT has more expressions than target columns"));
+    }
+    if given < targets.len() && !insert.columns.is_empty() {
+        return Err(Error::syntax("INSERT has more target columns than expressions"));
+    }
+    if insert.columns.is_empty() && given < targets.len() {
         // As in PostgreSQL: the first columns take the values, the others their defaults.
         targets.truncate(given);
         let named = columns[..given].iter().map(|column| Ident::with_quote('"', &column.name));

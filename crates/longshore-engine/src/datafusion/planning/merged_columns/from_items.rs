@@ -93,6 +93,17 @@ impl<'a> FromItems<'a> {
         let query = Query { with: self.with(), ..build::query_of(select) };
         self.planner.columns_of(Statement::Query(Box::new(query)))
     }
+
+    /// The columns of all of `from`.
+    pub(in crate::datafusion::planning) fn columns_of_all(
+        &self,
+        from: &[TableWithJoins],
+    ) -> Result<Vec<FromColumn>, Error> {
+        let everything = SelectItem::Wildcard(WildcardAdditionalOptions::default());
+        let select = build::select(vec![everything], from.to_vec());
+        let query = Query { with: self.with(), ..build::query_of(select) };
+        self.planner.columns_of(Statement::Query(Box::new(query)))
+    }
 }
 
 impl Planner {

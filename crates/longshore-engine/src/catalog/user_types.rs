@@ -1,0 +1,103 @@
+//! Types that users make: enumerations and domains.
+//!
+//! A column of such a type is one of the type below it, with a check that says what it may hold ([`UserType::checks`]). The
+//! name of that check is the name of the type, a zero byte, and the name of the constraint of the domain: so the table knows
+//! of which type the column is, and no other constraint has the name.
+
+use sqlparser::ast::{BinaryOperator, DataType, Expr, Value, VisitMut, VisitorMut};
+use std::ops::ControlFlow;
+
+use super::{Check, Rules};
+use crate::sql::build;
+use crate::sql::names::SEPARATOR;
+
+/// A type that a user made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum UserType {
+    /// CREATE TYPE ... AS ENUM: the labels in their order.
+    Enum(Vec<String>),
+    Domain(Box<Domain>),
+}
+
+/// CREATE DOMAIN.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Domain {
+    pub(crate) base: DataType,
+    pub(crate) default: Option<Expr>,
+    pub(crate) not_null: bool,
+    /// Names and conditions over `VALUE`.
+    pub(crate) checks: Vec<(String, Expr)>,
+}
+
+impl UserType {
+    /// The type of its values.
+    pub(crate) fn base(&self) -> DataType {
+        match self {
+            Self::Enum(_) => DataType::Text,
+            Self::Domain(domain) => domain.base.clone(),
+        }
+    }
+
+    /// What a column or expression of it must be: names as checks have them, and conditions.
+    pub(crate) fn checks(&self, name: &str, value: &Expr) -> Vec<(String, Expr)> {
+        let named = |constraint: &str| format!("{name}{SEPARATOR}{constraint}");
+        match self {
+            Self::Enum(labels) => vec![(named(""), is_label(value, labels))],
+            Self::Domain(domain) if domain.checks.is_empty() => {
+                let is_null = Expr::IsNull(Box::new(value.clone()));
+                let right = Box::new(build::value(Value::Boolean(true)));
+                vec![(named(""), Expr::BinaryOp { left: Box::new(is_null), op: BinaryOperator::Or, right })]
+            }
+            Self::Domain(domain) => {
+                let checks = domain.checks.iter();
+                checks.map(|(name, condition)| (named(name), about(condition, value))).collect()
+            }
+        }
+    }
+}
+
+/// `value IN ('label', ...)`
+fn is_label(value: &Expr, labels: &[String]) -> Expr {
+    let list = labels.iter().map(|label| build::value(Value::SingleQuotedString(label.clone()))).collect();
+    Expr::InList { expr: Box::new(value.clone()), list, negated: false }
+}
+
+/// A condition of a domain with `value` in the place of VALUE.
+pub(crate) fn about(condition: &Expr, value: &Expr) -> Expr {
+    struct Values<'a>(&'a Expr);
+    impl VisitorMut for Values<'_> {
+        type Break = ();
+
+        fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+            let is_it = matches!(expr, Expr::Identifier(name) if name.quote_style.is_none()
+                && name.value.eq_ignore_ascii_case("value"));
+            if is_it {
+                *expr = self.0.clone();
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut condition = condition.clone();
+    let _ = condition.visit(&mut Values(value));
+    condition
+}
+
+impl Check {
+    /// The type of a user, and the constraint of it, that the check is there for.
+    pub(crate) fn user_type(&self) -> Option<(&str, &str)> {
+        self.name.rsplit_once(SEPARATOR)
+    }
+}
+
+impl Rules {
+    /// The type of a user that a column is of.
+    pub(crate) fn user_type(&self, column: usize) -> Option<&str> {
+        let of_column = self.checks.iter().filter(|check| check.columns == [column]);
+        of_column.filter_map(Check::user_type).map(|(name, _)| name).next()
+    }
+
+    /// The columns that are of a type of a user.
+    pub(crate) fn columns_of_type(&self, name: &str) -> Vec<usize> {
+        (0..self.columns.len()).filter(|column| self.user_type(*column) == Some(name)).collect()
+    }
+}

@@ -1,0 +1,122 @@
+//! The frames of windows: offsets that are computed, and rows that EXCLUDE leaves out.
+//!
+//! The planner takes numbers and texts as offsets, so expressions become what they are worth. A call whose frame leaves rows
+//! out becomes one of a function of ours that knows which (`functions/excluding`); `rank()` and its like look at no frame.
+
+use std::ops::ControlFlow;
+
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::logical_expr::Expr as Planned;
+use sqlparser::ast::{
+    CaseWhen, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName,
+    Statement, Value, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
+};
+
+use super::planner::Planner;
+use super::rules;
+use crate::datafusion::errors::from_datafusion;
+use crate::sql::build;
+use crate::sql::expressions::flow;
+use crate::sql::frames::Exclusion;
+use crate::{Error, ErrorKind};
+
+/// Functions that look at no frame.
+const WITHOUT_FRAME: [&str; 8] =
+    ["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"];
+
+/// Aggregates to which NULL is nothing.
+const IGNORE_NULL: [&str; 8] = ["count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every"];
+
+/// Resolves the frames of all windows in `statement`.
+pub(in crate::datafusion) fn resolve(planner: &Planner, statement: &mut Statement) -> Result<(), Error> {
+    match VisitMut::visit(statement, &mut Frames { planner }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Frames<'a> {
+    planner: &'a Planner,
+}
+
+impl VisitorMut for Frames<'_> {
+    type Break = Error;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        let Expr::Function(call) = expr else { return ControlFlow::Continue(()) };
+        flow(self.call(call))
+    }
+}
+
+impl Frames<'_> {
+    fn call(&self, call: &mut Function) -> Result<(), Error> {
+        let Some(WindowType::WindowSpec(spec)) = &mut call.over else { return Ok(()) };
+        let Some(frame) = &mut spec.window_frame else { return Ok(()) };
+        let exclusion = Exclusion::take(frame);
+        let WindowFrame { start_bound, end_bound, .. } = frame;
+        self.bound(start_bound, "starting")?;
+        if let Some(end_bound) = end_bound {
+            self.bound(end_bound, "ending")?;
+        }
+        let Some(exclusion) = exclusion else { return Ok(()) };
+        let name = build::last_name(&call.name)?;
+        let name = if name.quote_style.is_some() { name.value } else { name.value.to_lowercase() };
+        if !WITHOUT_FRAME.contains(&name.as_str()) {
+            let FunctionArguments::List(list) = &mut call.args else { return Ok(()) };
+            if let [FunctionArg::Unnamed(argument)] = list.args.as_mut_slice() {
+                if matches!(argument, FunctionArgExpr::Wildcard) {
+                    *argument = FunctionArgExpr::Expr(build::number(1));
+                }
+                if let Some(filter) = call.filter.take() {
+                    if !IGNORE_NULL.contains(&name.as_str()) {
+                        return Err(Error::unsupported("FILTER beside EXCLUDE is not supported of this function"));
+                    }
+                    if let FunctionArgExpr::Expr(value) = argument {
+                        let when = CaseWhen { condition: *filter, result: value.clone() };
+                        *value = build::case(vec![when], None);
+                    }
+                }
+            }
+            call.name = ObjectName::from(vec![Ident::with_quote('"', format!("{name} {}", exclusion.words()))]);
+        }
+        Ok(())
+    }
+
+    fn bound(&self, bound: &mut WindowFrameBound, which: &str) -> Result<(), Error> {
+        let (WindowFrameBound::Preceding(Some(offset)) | WindowFrameBound::Following(Some(offset))) = bound else {
+            return Ok(());
+        };
+        if matches!(offset.as_ref(), Expr::Value(_) | Expr::Interval(_)) {
+            return Ok(());
+        }
+        let refused =
+            |problem: &str| Error::new(ErrorKind::Windowing, format!("frame {which} offset must not be {problem}"));
+        let named = ExprWithAlias { expr: offset.as_ref().clone(), alias: None };
+        let schema = DFSchema::empty();
+        let planned = self.planner.plan_expression(named, &schema).map_err(from_datafusion)?;
+        let planned = rules::simplified(&self.planner.state, planned, &schema).map_err(from_datafusion)?;
+        let Planned::Literal(value, _) = planned else {
+            return Err(Error::unsupported("an offset of a frame that is not a constant is not supported"));
+        };
+        if value.is_null() {
+            return Err(refused("null"));
+        }
+        let text = match &value {
+            ScalarValue::IntervalMonthDayNano(_)
+            | ScalarValue::IntervalDayTime(_)
+            | ScalarValue::IntervalYearMonth(_) => Value::SingleQuotedString(value.to_string()),
+            ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) => {
+                Value::SingleQuotedString(text.clone())
+            }
+            number => {
+                let number = number.to_string();
+                if number.starts_with('-') {
+                    return Err(refused("negative"));
+                }
+                Value::Number(number, false)
+            }
+        };
+        **offset = Expr::Value(text.into());
+        Ok(())
+    }
+}

@@ -1,0 +1,488 @@
+//! CREATE TYPE ... AS ENUM, CREATE DOMAIN, and what alters and drops them.
+//!
+//! Where a statement names such a type for a column or in a cast, the type below it is put there with what values must be
+//! ([`expand`], [`cast`]), before anybody looks at the statement. Not here: what they are (`catalog::user_types`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sqlparser::ast::helpers::attached_token::AttachedToken;
+use sqlparser::ast::{
+    AlterType, AlterTypeAddValuePosition, AlterTypeOperation, CaseWhen, CastKind, CheckConstraint, ColumnDef,
+    ColumnOption, ColumnOptionDef, DataType, Expr, Ident, ObjectName, UnaryOperator, UserDefinedTypeRepresentation,
+    Value,
+};
+
+use crate::catalog::{Catalog, Check, Domain, Entry, Table, UserType, about, columns_read};
+use crate::sql::domain::{DomainStatement, DomainVerb};
+use crate::sql::{build, names};
+use crate::statement::Context;
+use crate::statement::alter::make::validate;
+use crate::{Error, ErrorKind, Outcome};
+
+/// Quotes the name of a check that no statement can write.
+pub(crate) const OWN_QUOTE: char = '\0';
+
+/// Gives a column of a type that a user made the type below it, and the rules of its values. `find` knows the types.
+pub(crate) fn expand(column: &mut ColumnDef, found: Option<(String, UserType)>) {
+    let Some((name, user_type)) = found else { return };
+    column.data_type = user_type.base();
+    let value = Expr::Identifier(column.name.clone());
+    let checks = user_type.checks(&name, &value).into_iter().map(|(name, expr)| {
+        let name = Ident { quote_style: Some(OWN_QUOTE), ..Ident::new(name) };
+        let check = CheckConstraint { name: Some(name), expr: Box::new(expr), enforced: None };
+        ColumnOptionDef { name: None, option: ColumnOption::Check(check) }
+    });
+    column.options.extend(checks.collect::<Vec<_>>());
+    let UserType::Domain(domain) = user_type else { return };
+    let says = |of: fn(&ColumnOption) -> bool| column.options.iter().any(|option| of(&option.option));
+    let has_value = says(|option| matches!(option, ColumnOption::Default(_) | ColumnOption::Generated { .. }));
+    let is_not_null = says(|option| matches!(option, ColumnOption::NotNull));
+    if let Some(default) = domain.default.filter(|_| !has_value) {
+        column.options.push(ColumnOptionDef { name: None, option: ColumnOption::Default(default) });
+    }
+    if domain.not_null && !is_not_null {
+        column.options.push(ColumnOptionDef { name: None, option: ColumnOption::NotNull });
+    }
+}
+
+/// A value as one of a type that a user made.
+pub(crate) fn cast(value: Expr, name: &str, user_type: &UserType) -> Result<Expr, Error> {
+    if let (UserType::Enum(labels), Expr::Value(literal)) = (user_type, &value)
+        && let Value::SingleQuotedString(text) = &literal.value
+        && !labels.contains(text)
+    {
+        return Err(no_label(name, text));
+    }
+    let base = build::cast_as(value, user_type.base());
+    let is_literal = matches!(&base, Expr::Cast { expr, .. } if matches!(expr.as_ref(), Expr::Value(_)));
+    if is_literal && matches!(user_type, UserType::Enum(_)) {
+        return Ok(base);
+    }
+    let shown = names::shown_name(name);
+    let mut conditions: Vec<CaseWhen> = Vec::new();
+    let mut refuse = |condition: Expr, kind: &str, constraint: &str| {
+        let text = |text: &str| build::value(Value::SingleQuotedString(text.to_owned()));
+        let as_text = build::cast_as(base.clone(), DataType::Text);
+        let violation = build::call("type_violation", vec![text(kind), text(&shown), text(constraint), as_text]);
+        conditions.push(CaseWhen { condition, result: build::cast_as(violation, user_type.base()) });
+    };
+    if let UserType::Domain(domain) = user_type
+        && domain.not_null
+    {
+        refuse(Expr::IsNull(Box::new(base.clone())), "null", "");
+    }
+    for (check, condition) in user_type.checks(name, &Expr::Nested(Box::new(base.clone()))) {
+        let constraint = check.rsplit_once(names::SEPARATOR).map_or("", |(_, constraint)| constraint).to_owned();
+        if constraint.is_empty() && matches!(user_type, UserType::Domain(_)) {
+            continue;
+        }
+        let kind = if matches!(user_type, UserType::Enum(_)) { "enum" } else { "check" };
+        let fails = Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(Expr::Nested(Box::new(condition))) };
+        refuse(fails, kind, &constraint);
+    }
+    if conditions.is_empty() {
+        return Ok(base);
+    }
+    Ok(Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions,
+        else_result: Some(Box::new(base)),
+    })
+}
+
+/// The value of `enum_first`, `enum_last` or `enum_range` of a type, which its argument is of.
+pub(crate) fn enum_function(name: &str, labels: &[String]) -> Option<Expr> {
+    let text = |label: &String| build::value(Value::SingleQuotedString(label.clone()));
+    match name {
+        "enum_first" => labels.first().map(text),
+        "enum_last" => labels.last().map(text),
+        "enum_range" => Some(build::call("make_array", labels.iter().map(text).collect())),
+        _ => None,
+    }
+}
+
+/// Whether an expression is a cast, and to which type.
+pub(crate) fn cast_of(expr: &Expr) -> Option<&DataType> {
+    match expr {
+        Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, .. } => Some(data_type),
+        Expr::TypedString(typed) => Some(&typed.data_type),
+        _ => None,
+    }
+}
+
+fn no_label(name: &str, label: &str) -> Error {
+    Error::new(ErrorKind::InvalidText, format!("invalid input value for enum {}: \"{label}\"", names::shown_name(name)))
+}
+
+fn exists(name: &str) -> Error {
+    Error::new(ErrorKind::DuplicateObject, format!("type \"{name}\" already exists"))
+}
+
+fn missing(name: &str) -> Error {
+    Error::no_object(format!("type \"{name}\" does not exist"))
+}
+
+/// Labels as PostgreSQL takes them.
+const LABEL_BYTES_MAX: usize = 63;
+
+fn check_label(label: &str) -> Result<(), Error> {
+    if label.len() > LABEL_BYTES_MAX {
+        return Err(Error::new(
+            ErrorKind::InvalidName,
+            format!("invalid enum label \"{label}\": labels must be {LABEL_BYTES_MAX} bytes or less"),
+        ));
+    }
+    Ok(())
+}
+
+/// CREATE TYPE.
+pub(crate) fn create_type(
+    context: &Context<'_>,
+    name: &ObjectName,
+    representation: Option<&UserDefinedTypeRepresentation>,
+) -> Result<Outcome, Error> {
+    make(&context.database.catalog, &names::relation(name)?, enumeration(representation)?)?;
+    Ok(Outcome::done("CREATE TYPE"))
+}
+
+/// The enumeration that a statement describes.
+pub(crate) fn enumeration(representation: Option<&UserDefinedTypeRepresentation>) -> Result<UserType, Error> {
+    let Some(UserDefinedTypeRepresentation::Enum { labels }) = representation else {
+        return Err(Error::unsupported("CREATE TYPE makes enumerations only: CREATE TYPE name AS ENUM ('a', 'b')"));
+    };
+    let labels: Vec<String> = labels.iter().map(|label| label.value.clone()).collect();
+    for (at, label) in labels.iter().enumerate() {
+        check_label(label)?;
+        if labels[..at].contains(label) {
+            return Err(Error::new(ErrorKind::Duplicate, format!("enum label \"{label}\" used more than once")));
+        }
+    }
+    Ok(UserType::Enum(labels))
+}
+
+fn make(catalog: &Catalog, name: &str, user_type: UserType) -> Result<(), Error> {
+    catalog.change(|change| {
+        if change.definitions.types.contains_key(name) || change.entries.contains_key(name) {
+            return Err(exists(name));
+        }
+        change.definitions.types.insert(name.to_owned(), Arc::new(user_type));
+        Ok(())
+    })
+}
+
+/// CREATE DOMAIN and ALTER DOMAIN.
+pub(crate) async fn domain(context: &Context<'_>, statement: DomainStatement) -> Result<Outcome, Error> {
+    let catalog = &context.database.catalog;
+    if matches!(statement.verb, DomainVerb::Create { .. }) {
+        let types = catalog.definitions(|definitions| definitions.types.clone());
+        let (key, made) = made_domain(statement, &types)?;
+        make(catalog, &key, made)?;
+        return Ok(Outcome::done("CREATE DOMAIN"));
+    }
+    let DomainStatement { name, verb } = statement;
+    let key = names::relation(&name)?;
+    let _alone = catalog.lock_ddl().await;
+    let found = catalog.definitions(|definitions| definitions.types.get(&key).cloned());
+    let mut domain = match found.as_deref() {
+        Some(UserType::Domain(domain)) => domain.as_ref().clone(),
+        Some(UserType::Enum(_)) => {
+            return Err(Error::new(ErrorKind::WrongObject, format!("\"{key}\" is not a domain")));
+        }
+        None => return Err(missing(&key)),
+    };
+    let mut notices = Vec::new();
+    match verb {
+        DomainVerb::Create { .. } => return Err(Error::internal("it was made")),
+        DomainVerb::SetDefault(default) => domain.default = default,
+        DomainVerb::SetNotNull(not_null) => {
+            if not_null != domain.not_null && !users(catalog, &key).is_empty() {
+                return Err(Error::unsupported(format!(
+                    "NOT NULL of domain {key} cannot change while tables have columns of it; ALTER TABLE ... ALTER COLUMN \
+                     ... SET NOT NULL changes the columns"
+                )));
+            }
+            domain.not_null = not_null;
+        }
+        DomainVerb::AddCheck { name, condition, is_valid } => {
+            add_check(&key, &mut domain, name.as_ref(), condition)?;
+            if is_valid && let Some((constraint, condition)) = domain.checks.last() {
+                check_rows(context, &key, constraint, condition).await?;
+            }
+        }
+        DomainVerb::DropConstraint { name, if_exists } => {
+            let name = names::identifier(&name)?;
+            let before = domain.checks.len();
+            domain.checks.retain(|(known, _)| *known != name);
+            if domain.checks.len() == before {
+                let problem = format!("constraint \"{name}\" of domain \"{}\" does not exist", names::shown_name(&key));
+                if !if_exists {
+                    return Err(Error::no_object(problem));
+                }
+                notices.push(format!("{problem}, skipping"));
+            }
+        }
+        DomainVerb::RenameConstraint { from, to } => {
+            let (from, to) = (names::identifier(&from)?, names::identifier(&to)?);
+            let found = domain.checks.iter_mut().find(|(known, _)| *known == from);
+            let no_such = || Error::no_object(format!("constraint \"{from}\" for domain {key} does not exist"));
+            found.ok_or_else(no_such)?.0 = to;
+        }
+        DomainVerb::Validate(name) => {
+            let name = names::identifier(&name)?;
+            let found = domain.checks.iter().find(|(known, _)| *known == name);
+            let no_such = || Error::no_object(format!("constraint \"{name}\" of domain \"{key}\" does not exist"));
+            let (constraint, condition) = found.ok_or_else(no_such)?;
+            check_rows(context, &key, constraint, condition).await?;
+        }
+    }
+    become_type(catalog, &key, UserType::Domain(Box::new(domain)))?;
+    Ok(Outcome::done("ALTER DOMAIN").with_notices(notices))
+}
+
+/// The domain that CREATE DOMAIN describes, which may be over one of `types`.
+pub(crate) fn made_domain(
+    statement: DomainStatement,
+    types: &BTreeMap<String, Arc<UserType>>,
+) -> Result<(String, UserType), Error> {
+    let key = names::relation(&statement.name)?;
+    let DomainVerb::Create { base, default, not_null, checks } = statement.verb else {
+        return Err(Error::unsupported(format!("ALTER DOMAIN {} does not belong here", statement.name)));
+    };
+    let mut domain = Domain { base, default, not_null, checks: Vec::new() };
+    match find(types, &domain.base)? {
+        Some((_, UserType::Domain(below))) => {
+            domain.base = below.base;
+            domain.default = domain.default.or(below.default);
+            domain.not_null |= below.not_null;
+            domain.checks = below.checks;
+        }
+        Some((name, UserType::Enum(_))) => {
+            return Err(Error::unsupported(format!("a domain over the enumeration {name} is not supported")));
+        }
+        None => drop(crate::sql::types::column_type(&domain.base)?),
+    }
+    for (name, condition) in checks {
+        add_check(&key, &mut domain, name.as_ref(), condition)?;
+    }
+    Ok((key, UserType::Domain(Box::new(domain))))
+}
+
+fn add_check(key: &str, domain: &mut Domain, name: Option<&Ident>, condition: Expr) -> Result<(), Error> {
+    let has = |domain: &Domain, name: &str| domain.checks.iter().any(|(known, _)| known == name);
+    let name = match name {
+        Some(name) => names::identifier(name)?,
+        None => names::unused(&format!("{}_check", names::own(key)), |name| has(domain, name)),
+    };
+    if has(domain, &name) {
+        return Err(Error::new(
+            ErrorKind::DuplicateObject,
+            format!("constraint \"{name}\" for domain \"{key}\" already exists"),
+        ));
+    }
+    domain.checks.push((name, condition));
+    Ok(())
+}
+
+/// The tables with columns of a type, and these columns.
+fn users(catalog: &Catalog, key: &str) -> Vec<(Arc<Table>, Vec<usize>)> {
+    let tables = catalog.entries().into_iter().filter_map(|entry| match entry {
+        Entry::Table(table) => Some(table),
+        Entry::View(_) => None,
+    });
+    let users = tables.map(|table| {
+        let columns = table.rules().columns_of_type(key);
+        (table, columns)
+    });
+    users.filter(|(_, columns)| !columns.is_empty()).collect()
+}
+
+/// Looks whether all values of a domain are as a constraint wants them.
+async fn check_rows(context: &Context<'_>, key: &str, constraint: &str, condition: &Expr) -> Result<(), Error> {
+    let look = context.transaction.beside(&context.database.transactions, None);
+    for (table, columns) in users(&context.database.catalog, key) {
+        let described = table.relation.schema().columns();
+        for column in columns {
+            let name = Expr::Identifier(build::quoted(&described[column].name));
+            let condition = about(condition, &name);
+            let columns = columns_read(&condition, described);
+            let check = Check { name: constraint.to_owned(), condition, columns, is_valid: true };
+            Box::pin(validate(context, &table, &check, &look)).await.map_err(|error| {
+                if error.kind() != ErrorKind::Check {
+                    return error;
+                }
+                let column = &described[column].name;
+                Error::new(
+                    ErrorKind::Check,
+                    format!(
+                        "column \"{column}\" of table \"{}\" contains values that violate the new constraint",
+                        table.name
+                    ),
+                )
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets a type become another one, and the columns of it obey that.
+fn become_type(catalog: &Catalog, key: &str, user_type: UserType) -> Result<(), Error> {
+    let users = users(catalog, key);
+    catalog.change(|change| {
+        for (table, columns) in &users {
+            let described = table.relation.schema().columns();
+            let rules = change.rules(table);
+            rules.checks.retain(|check| check.user_type().is_none_or(|(of, _)| of != key));
+            for column in columns {
+                let value = Expr::Identifier(build::quoted(&described[*column].name));
+                for (name, condition) in user_type.checks(key, &value) {
+                    rules.add_check(Check { name, condition, columns: vec![*column], is_valid: true });
+                }
+            }
+        }
+        change.definitions.types.insert(key.to_owned(), Arc::new(user_type));
+        Ok(())
+    })
+}
+
+/// The type of a user that a type of SQL is, where its name says its schema or none is looked for.
+pub(crate) fn find(
+    types: &BTreeMap<String, Arc<UserType>>,
+    data_type: &DataType,
+) -> Result<Option<(String, UserType)>, Error> {
+    let DataType::Custom(name, modifiers) = data_type else { return Ok(None) };
+    if !modifiers.is_empty() {
+        return Ok(None);
+    }
+    let key = names::relation(name)?;
+    Ok(types.get(&key).map(|found| (key, UserType::clone(found))))
+}
+
+/// ALTER TYPE.
+pub(crate) async fn alter_type(context: &Context<'_>, alter: &AlterType) -> Result<Outcome, Error> {
+    let (catalog, key) = (&context.database.catalog, names::relation(&alter.name)?);
+    let _alone = catalog.lock_ddl().await;
+    let found = catalog.definitions(|definitions| definitions.types.get(&key).cloned()).ok_or_else(|| missing(&key))?;
+    let mut labels = match (found.as_ref(), &alter.operation) {
+        (_, AlterTypeOperation::Rename(rename)) => {
+            let to = names::in_schema(names::parts(&key).0, &names::identifier(&rename.new_name)?);
+            rename_type(catalog, &key, &to, UserType::clone(&found))?;
+            return Ok(Outcome::done("ALTER TYPE"));
+        }
+        (UserType::Enum(labels), _) => labels.clone(),
+        (UserType::Domain(_), _) => {
+            return Err(Error::new(ErrorKind::WrongObject, format!("\"{key}\" is not an enum")));
+        }
+    };
+    match &alter.operation {
+        AlterTypeOperation::Rename(_) => {}
+        AlterTypeOperation::AddValue(add) => {
+            let label = add.value.value.clone();
+            check_label(&label)?;
+            if labels.contains(&label) {
+                let problem = format!("enum label \"{label}\" already exists");
+                if add.if_not_exists {
+                    return Ok(Outcome::done("ALTER TYPE").with_notices(vec![format!("{problem}, skipping")]));
+                }
+                return Err(Error::new(ErrorKind::DuplicateObject, problem));
+            }
+            let place = |neighbour: &Ident| {
+                let found = labels.iter().position(|label| *label == neighbour.value);
+                let problem = || Error::invalid(format!("\"{}\" is not an existing enum label", neighbour.value));
+                found.ok_or_else(problem)
+            };
+            let at = match &add.position {
+                None => labels.len(),
+                Some(AlterTypeAddValuePosition::Before(neighbour)) => place(neighbour)?,
+                Some(AlterTypeAddValuePosition::After(neighbour)) => place(neighbour)? + 1,
+            };
+            labels.insert(at, label);
+        }
+        AlterTypeOperation::RenameValue(rename) => {
+            if labels.contains(&rename.to.value) {
+                return Err(Error::new(
+                    ErrorKind::DuplicateObject,
+                    format!("enum label \"{}\" already exists", rename.to.value),
+                ));
+            }
+            let at = labels.iter().position(|label| *label == rename.from.value);
+            let problem = || Error::invalid(format!("\"{}\" is not an existing enum label", rename.from.value));
+            let at = at.ok_or_else(problem)?;
+            if let Some((table, _)) = users(catalog, &key).first() {
+                return Err(Error::unsupported(format!(
+                    "RENAME VALUE of type {key} is not supported while table {} has a column of it; ADD VALUE the new label, \
+                     and UPDATE the rows",
+                    table.name
+                )));
+            }
+            labels[at].clone_from(&rename.to.value);
+        }
+    }
+    become_type(catalog, &key, UserType::Enum(labels))?;
+    Ok(Outcome::done("ALTER TYPE"))
+}
+
+/// Gives a type another name, in the columns of it as well.
+pub(crate) fn rename_type(catalog: &Catalog, from: &str, to: &str, user_type: UserType) -> Result<(), Error> {
+    if catalog.definitions(|definitions| definitions.types.contains_key(to)) {
+        return Err(exists(to));
+    }
+    let users = users(catalog, from);
+    catalog.change(|change| {
+        for (table, columns) in &users {
+            let described = table.relation.schema().columns();
+            let rules = change.rules(table);
+            rules.checks.retain(|check| check.user_type().is_none_or(|(of, _)| of != from));
+            for column in columns {
+                let value = Expr::Identifier(build::quoted(&described[*column].name));
+                for (name, condition) in user_type.checks(to, &value) {
+                    rules.add_check(Check { name, condition, columns: vec![*column], is_valid: true });
+                }
+            }
+        }
+        change.definitions.types.remove(from);
+        change.definitions.types.insert(to.to_owned(), Arc::new(user_type));
+        change.map_comments(|on| match on {
+            crate::catalog::Commented::Type(name) if name == from => crate::catalog::Commented::Type(to.to_owned()),
+            other => other,
+        });
+        Ok(())
+    })
+}
+
+/// DROP TYPE and DROP DOMAIN.
+pub(crate) fn drop_types(
+    context: &Context<'_>,
+    if_exists: bool,
+    dropped: &[ObjectName],
+    tag: &str,
+) -> Result<Outcome, Error> {
+    let catalog = &context.database.catalog;
+    let mut notices = Vec::new();
+    let keys = dropped.iter().map(names::relation).collect::<Result<Vec<_>, _>>()?;
+    catalog.change(|change| {
+        for key in &keys {
+            if let Some((table, columns)) = users(catalog, key).first() {
+                let column = &table.relation.schema().columns()[columns[0]].name;
+                return Err(Error::new(
+                    ErrorKind::Dependent,
+                    format!(
+                        "cannot drop type {key} because other objects depend on it: column {column} of table {} depends on \
+                         type {key}; drop that column, or give it another type first",
+                        table.name
+                    ),
+                ));
+            }
+            if change.definitions.types.remove(key).is_none() {
+                if !if_exists {
+                    return Err(missing(key));
+                }
+                notices.push(format!("type \"{}\" does not exist, skipping", names::shown_name(key)));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Outcome::done(tag).with_notices(notices))
+}
