@@ -24,7 +24,7 @@ mod tests;
 /// The texts of arrays, rows and JSON, as PostgreSQL writes them; `None` for values of other types.
 #[must_use]
 pub fn nested_texts(array: &arrow_array::ArrayRef) -> Option<arrow_array::StringViewArray> {
-    functions::text_out::of_nested(array)
+    functions::nested::text_out::of_nested(array)
 }
 
 pub(crate) use datums::datum;

@@ -28,6 +28,7 @@
 //! - `row_id`: what a row is called
 //! - `types`: the types of columns, schemas
 //! - `datum`: a single value
+//! - `lists`: arrays as bytes
 //! - `values`: the values of a column
 //! - `statistics`: counts and bounds of columns
 //! - `typed`: columns as Rust types; which values a column takes
@@ -63,6 +64,7 @@ pub mod disk;
 mod error;
 mod index;
 mod instruction_set;
+pub mod lists;
 pub mod log;
 mod manager;
 mod memory;

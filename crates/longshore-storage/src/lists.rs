@@ -7,10 +7,13 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryViewBuilder, StringViewBuilder};
-use arrow_array::{Array, ArrayRef, BinaryViewArray, BooleanArray, ListArray, StringViewArray, StructArray, make_array};
+use arrow_array::{
+    Array, ArrayRef, BinaryViewArray, BooleanArray, ListArray, RecordBatch, RecordBatchOptions, StringViewArray,
+    StructArray, make_array,
+};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow_data::ArrayData;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field, Schema};
 
 /// The bytes of each array of `lists`.
 #[must_use]
@@ -35,6 +38,34 @@ pub fn encode(lists: &ListArray) -> BinaryViewArray {
         builder.append_value(bytes);
     }
     builder.finish()
+}
+
+/// `batch` with its arrays as their bytes.
+///
+/// # Panics
+///
+/// Never: each column has as many rows as before.
+#[must_use]
+pub fn encode_batch(batch: &RecordBatch) -> RecordBatch {
+    let is_list = |field: &Arc<Field>| matches!(field.data_type(), DataType::List(_));
+    if !batch.schema_ref().fields().iter().any(is_list) {
+        return batch.clone();
+    }
+    let columns: Vec<ArrayRef> = batch.columns().iter().map(encode_array).collect();
+    let fields = batch.schema_ref().fields().iter().zip(&columns);
+    let fields = fields.map(|(field, column)| field.as_ref().clone().with_data_type(column.data_type().clone()));
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    RecordBatch::try_new_with_options(schema, columns, &options).expect("each column has as many rows as before")
+}
+
+/// An array of arrays as their bytes, and any other as it is.
+#[must_use]
+pub fn encode_array(array: &ArrayRef) -> ArrayRef {
+    match array.data_type() {
+        DataType::List(_) => Arc::new(encode(&ListArray::from(array.to_data()))),
+        _ => Arc::clone(array),
+    }
 }
 
 /// The elements of arrays, ready to be written.
@@ -129,9 +160,9 @@ impl Parts {
         } else {
             let start = self.views.len();
             for place in 0..count {
-                let element = rest.split_first_chunk::<4>().and_then(|(length, tail)| {
-                    tail.split_at_checked(u32::from_le_bytes(*length) as usize)
-                });
+                let element = rest
+                    .split_first_chunk::<4>()
+                    .and_then(|(length, tail)| tail.split_at_checked(u32::from_le_bytes(*length) as usize));
                 let Some((element, tail)) = element else {
                     self.views.truncate(start);
                     return None;

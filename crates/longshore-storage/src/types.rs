@@ -7,7 +7,7 @@
 //! Not here: the SQL spelling of types beyond their display (the engine parses), conversion between types.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::{DataType, Field, Fields, SchemaRef, TimeUnit};
 use longshore_value::numeric::Limit;
@@ -60,6 +60,12 @@ pub enum ColumnType {
     Bytea,
     /// NUMERIC without a precision, or of more digits than a DECIMAL here has; stored as `longshore_value::numeric` says.
     Numeric(Option<Limit>),
+    /// JSON: a text as it was written.
+    Json,
+    /// JSONB: a text of JSON in its normal form.
+    Jsonb,
+    /// An array of so many dimensions, of a type that is none; stored as `lists` says.
+    Array(&'static ColumnType, u8),
 }
 
 /// How the values of a column lie in memory.
@@ -117,6 +123,10 @@ impl ColumnType {
             ColumnType::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
             ColumnType::Bytea => DataType::BinaryView,
             ColumnType::Numeric(_) => wrapped(NUMERIC, DataType::BinaryView),
+            ColumnType::Json => wrapped(JSON, DataType::Utf8View),
+            ColumnType::Jsonb => wrapped(JSONB, DataType::Utf8View),
+            ColumnType::Array(element, dimensions) => (0..dimensions)
+                .fold(element.arrow(), |item, _| DataType::List(Arc::new(Field::new_list_field(item, true)))),
         }
     }
 
@@ -125,15 +135,38 @@ impl ColumnType {
     #[must_use]
     pub fn unwrapped(&self) -> Option<DataType> {
         match self {
-            ColumnType::Numeric(_) => Some(DataType::BinaryView),
+            ColumnType::Numeric(_) | ColumnType::Array(..) => Some(DataType::BinaryView),
+            ColumnType::Json | ColumnType::Jsonb => Some(DataType::Utf8View),
             _ => None,
         }
+    }
+
+    /// The type of arrays of this one; of an array, that of one more dimension. `None` where there are no more.
+    #[must_use]
+    pub fn array(self) -> Option<ColumnType> {
+        if let ColumnType::Array(element, dimensions) = self {
+            return (dimensions < DIMENSIONS_MAX).then_some(ColumnType::Array(element, dimensions + 1));
+        }
+        let mut elements = ELEMENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = elements.iter().copied().find(|element| **element == self);
+        let element = known.unwrap_or_else(|| {
+            let element: &'static ColumnType = Box::leak(Box::new(self));
+            elements.push(element);
+            element
+        });
+        Some(ColumnType::Array(element, 1))
+    }
+
+    /// Whether texts are read as this type only where they are inserted, and not where they are loaded.
+    #[must_use]
+    pub fn is_inserted(&self) -> bool {
+        matches!(self, ColumnType::Json | ColumnType::Jsonb | ColumnType::Array(..))
     }
 
     /// Whether values are bytes, and no text.
     #[must_use]
     pub fn is_bytes(&self) -> bool {
-        matches!(self, ColumnType::Bytea | ColumnType::Numeric(_))
+        matches!(self, ColumnType::Bytea | ColumnType::Numeric(_) | ColumnType::Array(..))
     }
 
     /// How values of this type are stored.
@@ -153,7 +186,10 @@ impl ColumnType {
             | ColumnType::Text
             | ColumnType::Uuid
             | ColumnType::Bytea
-            | ColumnType::Numeric(_) => Physical::View,
+            | ColumnType::Numeric(_)
+            | ColumnType::Json
+            | ColumnType::Jsonb
+            | ColumnType::Array(..) => Physical::View,
         }
     }
 
@@ -165,6 +201,7 @@ impl ColumnType {
         self.physical() == other.physical()
             && (!self.is_bytes() || other.is_bytes())
             && is_numeric(*self) == is_numeric(other)
+            && (self.unwrapped().is_none() && other.unwrapped().is_none() || is_numeric(other) || *self == other)
     }
 
     /// The column type that holds every value of an Arrow type, for tables made from a query's result. Times finer
@@ -198,14 +235,25 @@ impl ColumnType {
             DataType::Timestamp(_, Some(_)) => ColumnType::TimestampTz,
             DataType::Time32(_) | DataType::Time64(_) => ColumnType::Time,
             DataType::Struct(fields) if is_wrapped(fields, NUMERIC) => ColumnType::Numeric(None),
+            DataType::Struct(fields) if is_wrapped(fields, JSON) => ColumnType::Json,
+            DataType::Struct(fields) if is_wrapped(fields, JSONB) => ColumnType::Jsonb,
+            DataType::List(item) => ColumnType::from_arrow(item.data_type())?.array()?,
             DataType::Dictionary(_, values) => ColumnType::from_arrow(values)?,
             _ => return None,
         })
     }
 }
 
-/// The name of the only field of the arrays of NUMERIC.
+/// The names of the only field of arrays of types that Arrow has not.
 const NUMERIC: &str = "$numeric";
+const JSON: &str = "$json";
+const JSONB: &str = "$jsonb";
+
+/// Dimensions of an array, at most; as in PostgreSQL.
+const DIMENSIONS_MAX: u8 = 6;
+
+/// The types that arrays have elements of. There are as many as columns were declared with, and they stay.
+static ELEMENTS: Mutex<Vec<&'static ColumnType>> = Mutex::new(Vec::new());
 
 fn wrapped(name: &str, values: DataType) -> DataType {
     DataType::Struct(Fields::from(vec![Field::new(name, values, true)]))
@@ -235,6 +283,11 @@ impl fmt::Display for ColumnType {
             ColumnType::TimestampTz => f.write_str("TIMESTAMP WITH TIME ZONE"),
             ColumnType::Uuid => f.write_str("UUID"),
             ColumnType::Bytea => f.write_str("BYTEA"),
+            ColumnType::Json => f.write_str("JSON"),
+            ColumnType::Jsonb => f.write_str("JSONB"),
+            ColumnType::Array(element, dimensions) => {
+                write!(f, "{element}{}", "[]".repeat(dimensions.into()))
+            }
             ColumnType::Numeric(None) => f.write_str("NUMERIC"),
             ColumnType::Numeric(Some(Limit { precision, scale })) => write!(f, "NUMERIC({precision},{scale})"),
         }

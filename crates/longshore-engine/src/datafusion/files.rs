@@ -69,7 +69,7 @@ impl RelationPlanner for Files {
         };
         let planned = match (args, file_name(name)) {
             (None, Some(name)) => self.named(name, alias.as_ref()),
-            (Some(args), None) => match name.to_string().to_ascii_lowercase().as_str() {
+            (Some(args), None) => match name.to_string().to_ascii_lowercase().replace('"', "").as_str() {
                 function @ ("read_csv" | "read_json" | "read_text") => {
                     let format = match function {
                         "read_json" => Some("json"),
@@ -205,6 +205,12 @@ impl Files {
             }
             options.on_error = rejects.on_error.clone();
             options.reject_limit = rejects.limit;
+        }
+        if let Some(column) = schema.columns().iter().find(|column| column.column_type.is_inserted()) {
+            return Err(Error::unsupported(format!(
+                "column {}: files in FROM have no columns of type {}; take it as TEXT, and cast it",
+                column.name, column.column_type
+            )));
         }
         let tuning = request.tuned(&self.tuning);
         Ok(TextTable::new(request.name(), inputs, schema, options, tuning, &self.memory))

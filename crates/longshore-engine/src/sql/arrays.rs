@@ -64,6 +64,7 @@ fn written_out(expr: &mut Expr) -> Option<Expr> {
             Some(collected(query.as_ref().clone()))
         }
         Expr::Cast { expr: value, data_type, .. } => {
+            forget_sizes(data_type);
             let Expr::Value(literal) = value.as_ref() else { return None };
             let Value::SingleQuotedString(array) = &literal.value else { return None };
             let DataType::Array(_) = data_type else { return None };
@@ -76,6 +77,14 @@ fn written_out(expr: &mut Expr) -> Option<Expr> {
             None
         }
         _ => None,
+    }
+}
+
+/// How many elements an array is declared with does not count.
+fn forget_sizes(data_type: &mut DataType) {
+    if let DataType::Array(ArrayElemTypeDef::SquareBracket(inner, size)) = data_type {
+        *size = None;
+        forget_sizes(inner);
     }
 }
 

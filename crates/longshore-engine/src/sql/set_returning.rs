@@ -173,6 +173,7 @@ pub(super) fn read_tokens(tokens: &mut Vec<TokenWithSpan>) {
     }
     let mut at = 0;
     while at < tokens.len() {
+        take_variadic(tokens, at);
         if is_keyword(&tokens[at], Keyword::ROWS)
             && let Some(from) = next(tokens, at).filter(|from| is_keyword(&tokens[*from], Keyword::FROM))
             && next(tokens, from).is_some_and(|open| tokens[open].token == Token::LParen)
@@ -191,6 +192,25 @@ pub(super) fn read_tokens(tokens: &mut Vec<TokenWithSpan>) {
             tokens.insert(open, token);
         }
         at += 1;
+    }
+}
+
+/// `f(VARIADIC array)` as the call of a function that takes the array; of others than JSON is built by, it stays.
+fn take_variadic(tokens: &mut Vec<TokenWithSpan>, at: usize) {
+    let is_variadic = |token: &TokenWithSpan| matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("variadic"));
+    let Token::Word(function) = &tokens[at].token else { return };
+    let other = match function.value.to_lowercase().as_str() {
+        "json_build_array" => "json array of list",
+        "jsonb_build_array" => "jsonb array of list",
+        "json_build_object" => "json object of list",
+        "jsonb_build_object" => "jsonb object of list",
+        _ => return,
+    };
+    if let Some(open) = next(tokens, at).filter(|open| tokens[*open].token == Token::LParen)
+        && let Some(word) = next(tokens, open).filter(|word| is_variadic(&tokens[*word]))
+    {
+        tokens[at].token = quoted(other);
+        tokens.remove(word);
     }
 }
 

@@ -80,6 +80,11 @@ pub(crate) async fn load_file(
     path: &Path,
     options: &Options,
 ) -> Result<Report, Error> {
+    if relation.schema().columns().iter().any(|column| column.column_type.is_inserted()) {
+        return Err(Error::unsupported(
+            "tables with columns of JSON, JSONB or arrays are imported from native files; export them WITH (FORMAT native)",
+        ));
+    }
     let fields: Vec<usize> = (0..relation.schema().columns().len()).collect();
     let texts = TextSources::Files(find_files(&[path.display().to_string()], &options.source)?);
     let columns = relation.schema().columns().iter().collect();

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use longshore_storage::{Column, Datum, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, Relation};
+use longshore_storage::{Column, Datum, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, Relation, lists};
 use sqlparser::ast::{
     ColumnDef, ColumnOption, ConstraintReferenceMatchKind, ForeignKeyConstraint, Ident, ReferentialAction,
     TableConstraint,
@@ -275,7 +275,7 @@ pub(crate) fn bind(
         defaults: defaults.map(|defaults| -> Arc<longshore_storage::Defaults> {
             Arc::new(move |column, take| match defaults.iter().find(|(of, _)| *of == column) {
                 Some((_, Default::Value(array, column_type))) => {
-                    take(datum(array, *column_type, 0));
+                    take(datum(&lists::encode_array(array), *column_type, 0));
                     Ok(())
                 }
                 Some((_, Default::Volatile)) => {

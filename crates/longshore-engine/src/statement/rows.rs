@@ -5,7 +5,7 @@
 //! go by `datafusion::intake` and `longshore-load` instead, and are checked there by the same code.
 
 use arrow_array::RecordBatch;
-use longshore_storage::{Datum, RowId, TransactionError};
+use longshore_storage::{Datum, RowId, TransactionError, lists};
 
 use crate::Error;
 use crate::catalog::{Check, Rules, Table};
@@ -49,6 +49,7 @@ pub(crate) async fn insert(
         rows = &completed;
         checks.check(rows)?;
     }
+    let rows = &lists::encode_batch(rows);
     let relation = &table.relation;
     let columns = relation.schema().columns();
     let mut inserted = Inserted { rows_now: Vec::with_capacity(rows.num_rows()), conflicts: Vec::new() };

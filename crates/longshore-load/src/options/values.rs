@@ -183,6 +183,8 @@ pub(crate) fn value_type(column_type: &ColumnType) -> ValueType {
         ColumnType::TimestampTz => ValueType::TimestampTz,
         ColumnType::Uuid => ValueType::Uuid,
         ColumnType::Bytea => ValueType::Bytea,
+        // They become what they are when they are inserted.
+        ColumnType::Json | ColumnType::Jsonb | ColumnType::Array(..) => ValueType::Text,
         ColumnType::Numeric(limit) => ValueType::Numeric(limit),
     }
 }

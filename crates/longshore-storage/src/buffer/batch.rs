@@ -1,6 +1,6 @@
 //! Takes rows of Arrow batches (INSERT, CREATE TABLE AS, IMPORT) into partition buffers.
 //!
-//! Batches come with exactly the types of the schema; what SQL asks of stored values beyond that is checked here: NOT
+//! Batches come with exactly the types of the schema, but for arrays, which come as their bytes (`lists`); what SQL asks of stored values beyond that is checked here: NOT
 //! NULL, the lengths of texts, the digits of decimals, the form of UUIDs.
 //!
 //! Not here: casts, which the query engine plans.
@@ -17,6 +17,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
 use longshore_value::decimal;
 use longshore_value::text::{fit_char, fit_varchar};
 use longshore_value::uuid::{UUID_BYTES, canonical};
@@ -99,7 +100,11 @@ fn check_types(schema: &Schema, batch: &RecordBatch) -> Result<(), AppendError> 
         return Err(AppendError::ColumnCount { expected, found });
     }
     for (column, array) in schema.columns().iter().zip(batch.columns()) {
-        let expected = column.column_type.arrow();
+        let expected = match column.column_type {
+            // As their bytes.
+            ColumnType::Array(..) => DataType::BinaryView,
+            column_type => column_type.arrow(),
+        };
         if *array.data_type() != expected {
             return Err(AppendError::Type {
                 column: column.name.clone(),
@@ -164,7 +169,7 @@ impl ViewColumn<'_> {
 
 /// The values of a column, out of the array that wraps them.
 fn values_of(column_type: ColumnType, array: &ArrayRef) -> &ArrayRef {
-    if column_type.unwrapped().is_some() { array.as_struct().column(0) } else { array }
+    array.as_struct_opt().filter(|_| column_type.unwrapped().is_some()).map_or(array, |wrapped| wrapped.column(0))
 }
 
 /// Rows of a column of a batch.
@@ -205,7 +210,7 @@ impl Source<'_> {
             }
             (SpareValues::F32(slots), _) => self.copy::<Float32Type>(slots)?,
             (SpareValues::F64(slots), _) => self.copy::<Float64Type>(slots)?,
-            (SpareValues::Views(slots), ColumnType::Bytea) => {
+            (SpareValues::Views(slots), ColumnType::Bytea | ColumnType::Array(..)) => {
                 let values = self.array.as_binary_view();
                 self.fill(slots, |row| Ok(push(heap, values.value(row))))?;
             }
@@ -226,7 +231,7 @@ impl Source<'_> {
                 })?;
             }
             (SpareValues::Views(slots), _) => {
-                let values = self.array.as_string_view();
+                let values = values_of(self.column.column_type, self.array).as_string_view();
                 self.fill(slots, |row| Ok(push(heap, self.fitted(row, values.value(row))?.as_bytes())))?;
             }
         }

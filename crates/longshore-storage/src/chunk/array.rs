@@ -10,6 +10,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, Time64MicrosecondType,
     TimestampMicrosecondType,
@@ -22,6 +23,7 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuf
 use arrow_schema::DataType;
 
 use super::{Chunk, ChunkColumn, ColumnValues};
+use crate::lists;
 use crate::packed::PackedColumn;
 use crate::types::{ColumnType, Physical};
 use crate::values::Values;
@@ -174,7 +176,12 @@ impl Chunk {
                 strings(shared(values, offset, len), Arc::clone(heap), nulls)
             }
             ColumnType::Bytea => binary(shared(values, offset, len), Arc::clone(heap), nulls),
-            ColumnType::Numeric(_) => wrap(column_type, binary(shared(values, offset, len), Arc::clone(heap), nulls)),
+            ColumnType::Json | ColumnType::Jsonb => {
+                wrap(column_type, strings(shared(values, offset, len), Arc::clone(heap), nulls))
+            }
+            ColumnType::Numeric(_) | ColumnType::Array(..) => {
+                wrap(column_type, binary(shared(values, offset, len), Arc::clone(heap), nulls))
+            }
         }
     }
 
@@ -201,9 +208,14 @@ impl Chunk {
 /// Values of a type for which Arrow has none ([`ColumnType::unwrapped`]) in the array that readers get; others as they are.
 #[must_use]
 pub fn wrap(column_type: ColumnType, values: ArrayRef) -> ArrayRef {
-    let DataType::Struct(fields) = column_type.arrow() else { return values };
-    let nulls = values.nulls().cloned();
-    Arc::new(StructArray::new(fields, vec![values], nulls))
+    match column_type.arrow() {
+        DataType::Struct(fields) => {
+            let nulls = values.nulls().cloned();
+            Arc::new(StructArray::new(fields, vec![values], nulls))
+        }
+        list @ DataType::List(_) => lists::decode(values.as_binary_view(), &list),
+        _ => values,
+    }
 }
 
 fn strings(views: ScalarBuffer<u128>, heap: Arc<[Buffer]>, nulls: Option<NullBuffer>) -> ArrayRef {

@@ -325,7 +325,11 @@ impl Part {
                 let is_char = matches!(self.column_type, ColumnType::Char(_));
                 key.push_text(if is_char { trim_char(value) } else { value }.as_bytes());
             }
-            (Physical::View, Datum::Bytes(value)) if self.column_type == ColumnType::Bytea => key.push_text(value),
+            (Physical::View, Datum::Bytes(value))
+                if matches!(self.column_type, ColumnType::Bytea | ColumnType::Array(..)) =>
+            {
+                key.push_text(value);
+            }
             // 1.0 and 1.00 are equal.
             (Physical::View, Datum::Bytes(value)) if matches!(self.column_type, ColumnType::Numeric(_)) => {
                 key.push_text(numeric::key(value));

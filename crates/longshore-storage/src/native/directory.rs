@@ -136,6 +136,9 @@ impl Unverified {
     }
 }
 
+/// The tag of arrays, whose element's type follows.
+const ARRAY: u8 = 26;
+
 /// The fewest bytes of a column in the directory: an empty name, its type, whether it is nullable.
 const COLUMN_BYTES_MIN: usize = 4 + 5 + 1;
 
@@ -157,6 +160,9 @@ fn write_type(writer: &mut Writer, column_type: ColumnType) {
         ColumnType::TimestampTz => (13, 0),
         ColumnType::Uuid => (14, 0),
         ColumnType::Bytea => (15, 0),
+        ColumnType::Json => (24, 0),
+        ColumnType::Jsonb => (25, 0),
+        ColumnType::Array(_, dimensions) => (ARRAY, dimensions.into()),
         ColumnType::Numeric(None) => (16, 0),
         ColumnType::Numeric(Some(Limit { precision, scale })) => {
             (17, u32::from(precision) << 16 | u32::from(scale as u16))
@@ -164,10 +170,22 @@ fn write_type(writer: &mut Writer, column_type: ColumnType) {
     };
     writer.u8(tag);
     writer.u32(parameter);
+    if let ColumnType::Array(element, _) = column_type {
+        write_type(writer, *element);
+    }
 }
 
 fn read_type(reader: &mut Reader<'_>) -> Result<ColumnType, Malformed> {
     let (tag, parameter) = (reader.u8()?, reader.u32()?);
+    if tag == ARRAY {
+        let element = read_type(reader)?;
+        let is_array = matches!(element, ColumnType::Array(..));
+        let array = (0..parameter).try_fold(element, |inner, _| if parameter > 6 { None } else { inner.array() });
+        return match array.filter(|_| !is_array && parameter > 0) {
+            Some(array) => Ok(array),
+            None => Err(Malformed::new(format!("an array of {parameter} dimensions is not a column type"))),
+        };
+    }
     Ok(match (tag, parameter) {
         (0, 0) => ColumnType::Boolean,
         (1, 0) => ColumnType::SmallInt,
@@ -187,6 +205,8 @@ fn read_type(reader: &mut Reader<'_>) -> Result<ColumnType, Malformed> {
         (13, 0) => ColumnType::TimestampTz,
         (14, 0) => ColumnType::Uuid,
         (15, 0) => ColumnType::Bytea,
+        (24, 0) => ColumnType::Json,
+        (25, 0) => ColumnType::Jsonb,
         (16, 0) => ColumnType::Numeric(None),
         (17, _) if let Some(limit) = Limit::new((parameter >> 16).into(), i64::from(parameter as u16 as i16)) => {
             ColumnType::Numeric(Some(limit))

@@ -26,6 +26,7 @@ use arrow_schema::DataType;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::chunk::{Chunk, VisibleChunk};
+use crate::lists;
 use crate::sketch::{STANDARD_ERROR, Sketch};
 use crate::sync::brief;
 use crate::view::{self, INLINE_BYTES_MAX};
@@ -201,11 +202,20 @@ impl Stretch {
     }
 }
 
+/// The values as they are stored, of types that Arrow has not and of arrays.
+fn stored(array: &ArrayRef) -> ArrayRef {
+    match array.as_struct_opt() {
+        Some(wrapped) => Arc::clone(wrapped.column(0)),
+        None => lists::encode_array(array),
+    }
+}
+
 /// Adds the values of an array that are not NULL, those of `rows`. Equal values have the same hash.
 fn add(sketch: &mut Sketch, array: &ArrayRef, rows: Option<&BooleanBuffer>) {
     let selected = rows.map(|rows| NullBuffer::new(rows.clone()));
     let counted = NullBuffer::union(array.nulls(), selected.as_ref());
     let counted = counted.as_ref();
+    let array = &stored(array);
     match array.data_type() {
         DataType::Boolean => {
             let values = array.as_boolean().values();

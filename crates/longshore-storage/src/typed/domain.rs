@@ -4,11 +4,13 @@
 
 use std::borrow::Cow;
 
+use arrow_schema::DataType;
 use longshore_value::numeric::{self, Limit, Numeric};
 use longshore_value::text::{fit_char, fit_varchar};
 use longshore_value::{decimal, uuid};
 
 use crate::datum::{Datum, datum_of_bits};
+use crate::lists;
 use crate::types::{Column, ColumnType, Physical};
 
 /// Characters of a value that an error shows.
@@ -175,6 +177,12 @@ fn any_input<'a>(column: &Column, datum: Datum<'a>) -> Result<Input<'a>, ValueEr
         (Physical::F64, Datum::F64(value)) => Input::Bits(value.to_bits().into()),
         (Physical::F64, Datum::F32(value)) => Input::Bits(f64::from(value).to_bits().into()),
         (Physical::View, Datum::Bytes(value)) if column_type == ColumnType::Bytea => Input::Text(value.into()),
+        (Physical::View, Datum::Bytes(value)) if let DataType::List(item) = column_type.arrow() => {
+            if !lists::is_sound(value, item.data_type()) {
+                return Err(invalid("bytes of no array"));
+            }
+            Input::Text(value.into())
+        }
         (Physical::View, Datum::Bytes(value)) if let ColumnType::Numeric(limit) = column_type => {
             let mut room = Vec::new();
             numeric(value, limit, &mut room).map_err(|shown| invalid(&shown))?;

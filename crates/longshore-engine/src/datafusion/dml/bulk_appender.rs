@@ -5,11 +5,11 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use longshore_storage::{
-    ARENA_BLOCK_BYTES, AppendError, Arena, CHUNK_ROWS_MAX, HEAP_BYTES_MAX, PartitionBuffer, Relation,
+    ARENA_BLOCK_BYTES, AppendError, Arena, CHUNK_ROWS_MAX, HEAP_BYTES_MAX, PartitionBuffer, Relation, lists,
 };
 
 use crate::datafusion::errors::from_datafusion;
-use crate::datafusion::functions::casts::numeric;
+use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::planning::rules::Checks;
 use crate::{Error, ErrorKind};
 
@@ -49,7 +49,7 @@ impl<'a> BulkAppender<'a> {
             checks.check(&batch)?;
         }
         self.waiting_rows += batch.num_rows();
-        self.waiting.push(batch);
+        self.waiting.push(lists::encode_batch(&batch));
         if self.waiting_rows >= CHUNK_ROWS_MAX { self.flush() } else { Ok(()) }
     }
 
@@ -106,7 +106,7 @@ pub(in crate::datafusion) fn convert(batch: &RecordBatch, target: &SchemaRef) ->
         if array.data_type() == field.data_type() {
             return Ok(Arc::clone(array));
         }
-        numeric::convert(array, field.data_type()).map_err(from_datafusion)
+        cast_to(array, field.data_type()).map_err(from_datafusion)
     });
     let columns = columns.collect::<Result<Vec<ArrayRef>, Error>>()?;
     // NOT NULL is checked when the rows are taken in, with a message that names the column.

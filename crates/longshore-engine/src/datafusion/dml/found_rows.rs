@@ -10,7 +10,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::{concat_batches, filter_record_batch, interleave, take_record_batch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema as ArrowSchema, UInt64Type};
 use futures::TryStreamExt;
-use longshore_storage::{ColumnType, Datum, RowId, Schema, Snapshot, TransactionError, VisibleChunk};
+use longshore_storage::{ColumnType, Datum, RowId, Schema, Snapshot, TransactionError, VisibleChunk, lists};
 
 use super::bulk_appender::convert;
 use crate::datafusion::datums::datum;
@@ -203,9 +203,10 @@ impl FoundPart<'_> {
         self,
         mut act: impl FnMut(RowId, Vec<Datum<'_>>) -> Result<(), TransactionError>,
     ) -> Result<(), TransactionError> {
-        let ids = self.batch.column(0).as_primitive::<UInt64Type>().values();
+        let batch = lists::encode_batch(self.batch);
+        let ids = batch.column(0).as_primitive::<UInt64Type>().values();
         for at in self.rows {
-            let values = self.batch.columns()[1..].iter().zip(self.types);
+            let values = batch.columns()[1..].iter().zip(self.types);
             act(RowId(ids[at]), values.map(|(array, column_type)| datum(array, *column_type, at)).collect())?;
         }
         Ok(())

@@ -10,9 +10,9 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
 
-use super::time::kinds::{INTERVAL, TIMETZ};
 use super::numeric::is_numeric;
-use super::{json, uuid_in};
+use super::time::kinds::{INTERVAL, TIMETZ};
+use super::{json_types, uuid_in};
 use crate::datafusion::errors::external;
 use crate::sql::names::{CATALOG, SCHEMA, USER};
 use crate::{Error, ErrorKind};
@@ -235,7 +235,7 @@ pub(in crate::datafusion) fn type_name(data_type: &DataType) -> String {
         numeric if is_numeric(numeric) => "numeric",
         DataType::Struct(fields) if fields.iter().any(|field| field.name() == INTERVAL) => "interval",
         DataType::Struct(fields) if fields.iter().any(|field| field.name() == TIMETZ) => "time with time zone",
-        DataType::Struct(_) => json::types::name_of(data_type).unwrap_or("record"),
+        DataType::Struct(_) => json_types::name_of(data_type).unwrap_or("record"),
         other => return other.to_string(),
     }
     .to_owned()

@@ -6,7 +6,6 @@
 pub(in crate::datafusion) mod aggregates;
 mod arguments;
 mod build;
-pub(in crate::datafusion) mod casts;
 mod change;
 mod jsonpath;
 mod keys;
@@ -14,7 +13,6 @@ pub(in crate::datafusion) mod operators;
 mod parts;
 mod records;
 mod rows;
-pub(in crate::datafusion) mod types;
 mod write;
 
 use datafusion::arrow::array::ArrayRef;
@@ -22,7 +20,9 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::ScalarUDF;
 
-pub(in crate::datafusion) use keys::{is_jsonb, key};
+use super::json_types;
+
+pub(in crate::datafusion) use keys::key;
 
 /// Functions whose first argument is no value of `jsonb`.
 const MADE: [&str; 7] = [
@@ -48,7 +48,7 @@ pub(in crate::datafusion) fn functions() -> impl Iterator<Item = ScalarUDF> {
     tables.into_iter().flatten().map(|function| {
         // What jsonb keeps, also where it is given as a text.
         let takes_jsonb = function.name().starts_with("jsonb_") && !MADE.contains(&function.name());
-        if takes_jsonb { function.with_text_as(types::jsonb) } else { function }.function()
+        if takes_jsonb { function.with_text_as(json_types::jsonb) } else { function }.function()
     })
 }
 

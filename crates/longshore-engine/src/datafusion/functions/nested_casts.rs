@@ -13,10 +13,10 @@ use datafusion::logical_expr::{
     Volatility,
 };
 
-use super::arrays::casts::cast_to;
 use super::element_wise::map_values;
-use super::json::types::name_of;
-use super::text_out::is_nested;
+use super::json_types::name_of;
+use super::nested::cast::cast_to;
+use super::nested::text_out::is_nested;
 
 /// Puts functions in the place of such casts.
 #[derive(Debug)]

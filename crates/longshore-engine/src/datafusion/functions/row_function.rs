@@ -7,7 +7,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 
-use super::arrays::casts::cast_to;
+use super::nested::cast::cast_to;
 
 /// What a function gives for the types of its arguments.
 pub(in crate::datafusion) type Returns = fn(&[DataType]) -> Result<DataType>;

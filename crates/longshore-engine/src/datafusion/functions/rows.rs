@@ -28,6 +28,6 @@ fn row_type(types: &[DataType]) -> Result<DataType> {
 
 fn row(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
     let DataType::Struct(fields) = to else { return plan_err!("a row is wanted") };
-    let columns = fields.iter().zip(args).map(|(field, arg)| super::arrays::casts::cast_to(arg, field.data_type()));
+    let columns = fields.iter().zip(args).map(|(field, arg)| super::nested::cast::cast_to(arg, field.data_type()));
     Ok(Arc::new(StructArray::try_new(fields.clone(), columns.collect::<Result<_>>()?, None)?))
 }

@@ -23,6 +23,7 @@ use datafusion::logical_expr::{
 
 use super::element_wise::map_values;
 use super::json;
+use super::json_types::is_jsonb;
 
 static POSITIVE_ZERO: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     let signature = Signature::any(1, Volatility::Immutable);
@@ -125,7 +126,7 @@ fn replace(expr: &mut Expr, schema: &DFSchema) -> bool {
         let own = std::mem::replace(expr, Expr::Literal(ScalarValue::Null, None));
         *expr = POSITIVE_ZERO.call(vec![own]);
     }
-    if expr.get_type(schema).is_ok_and(|data_type| json::is_jsonb(&data_type)) {
+    if expr.get_type(schema).is_ok_and(|data_type| is_jsonb(&data_type)) {
         let own = std::mem::replace(expr, Expr::Literal(ScalarValue::Null, None));
         *expr = json::key(own);
         return true;

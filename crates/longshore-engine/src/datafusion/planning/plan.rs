@@ -174,8 +174,8 @@ impl Planner {
             let plan =
                 complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(from_datafusion)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.
-            let plan = without_joins(plan)
-                .and_then(with_shared_rows)
+            let plan = with_shared_rows(plan)
+                .and_then(without_joins)
                 .and_then(common_types::united)
                 .map_err(from_datafusion)?;
             if queries > 1 { outer_types::resolved(plan, &self.state).map_err(from_datafusion) } else { Ok(plan) }

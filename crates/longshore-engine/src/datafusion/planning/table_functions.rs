@@ -22,7 +22,7 @@ use sqlparser::ast::{
 };
 
 use crate::datafusion::functions::arrays::ORDINALS;
-use crate::datafusion::functions::text_out::is_wrapper;
+use crate::datafusion::functions::nested::text_out::is_wrapper;
 use crate::sql::set_returning::{ROWS_FROM, UNNEST, is_record_function, is_set_returning};
 use crate::sql::{build, headings};
 

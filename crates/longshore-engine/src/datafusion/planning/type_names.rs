@@ -18,7 +18,7 @@ use super::time_types::time_type;
 use crate::Error;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::lengths::{CAST, Length};
-use crate::datafusion::functions::json::types::{json, jsonb, jsonpath};
+use crate::datafusion::functions::json_types::{json, jsonb, jsonpath};
 use crate::sql::types::{character_length, column_type};
 
 /// Among the metadata of a field: the precision and the scale of a NUMERIC, with a comma between them.

@@ -201,7 +201,9 @@ impl Unnester<'_> {
             JoinType::Left => &mut join.right,
             JoinType::Right => &mut join.left,
             _ => {
-                return not_impl_err!("a subquery that depends on the query around it, in the condition of a FULL JOIN");
+                return not_impl_err!(
+                    "a subquery that depends on the query around it, in the condition of a FULL JOIN"
+                );
             }
         };
         let is_within = |expr: &Expr| {

@@ -218,10 +218,8 @@ impl<'a> Lookup<'a> {
 /// Whether an index sorts the values of a type just as predicates compare them: not floats with their two zeros, nor
 /// texts that are stored in one spelling of several.
 pub(crate) fn has_plain_order(column_type: ColumnType) -> bool {
-    !matches!(
-        column_type,
-        ColumnType::Real | ColumnType::Double | ColumnType::Char(_) | ColumnType::Uuid | ColumnType::Numeric(_)
-    )
+    !matches!(column_type, ColumnType::Real | ColumnType::Double | ColumnType::Char(_) | ColumnType::Uuid)
+        && column_type.unwrapped().is_none()
 }
 
 /// Where rows lie in a snapshot, as far as it has them, in its order; what lies close together is one run. Rows that came

@@ -62,7 +62,9 @@ pub(in crate::datafusion) fn column_constraints(
             Said::OneOf(values) => values.as_slice(),
             Said::Compared(_, value) => std::slice::from_ref(value),
         };
-        if values.iter().any(|value| *value.data_type() != arrow) {
+        // Types that Arrow has not do not compare as they are stored.
+        let is_other = |value: &ArrayRef| *value.data_type() != arrow || column_type.unwrapped().is_some();
+        if values.iter().any(is_other) {
             continue;
         }
         let at = constraints.iter().position(|constraint| constraint.column == column).unwrap_or_else(|| {

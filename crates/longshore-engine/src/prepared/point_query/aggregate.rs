@@ -79,6 +79,9 @@ impl Aggregate {
                     | ColumnType::Boolean
                     | ColumnType::Bytea
                     | ColumnType::Numeric(_)
+                    | ColumnType::Json
+                    | ColumnType::Jsonb
+                    | ColumnType::Array(..)
                     | ColumnType::Char(_)
                     | ColumnType::Varchar(_)
                     | ColumnType::Text

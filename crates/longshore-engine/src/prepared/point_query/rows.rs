@@ -69,7 +69,14 @@ pub(super) fn values(
             })?;
             Ok(Arc::new(builder.finish()))
         }
-        ColumnType::Numeric(_) => {
+        ColumnType::Json | ColumnType::Jsonb => {
+            let mut builder = StringViewBuilder::with_capacity(rows.len());
+            cells.each(|value| {
+                builder.append_option(if let Datum::Text(text) = value { Some(text) } else { None });
+            })?;
+            Ok(wrap(column_type, Arc::new(builder.finish())))
+        }
+        ColumnType::Numeric(_) | ColumnType::Array(..) => {
             let mut builder = BinaryViewBuilder::with_capacity(rows.len());
             cells.each(|value| {
                 builder.append_option(if let Datum::Bytes(bytes) = value { Some(bytes) } else { None });

@@ -105,7 +105,14 @@ pub(super) fn rows_of_source(
     let source = format!("{} (the file)", target.table.name);
     let columns = target.names();
     let renamed = fields.iter().zip(&columns);
-    let renamed = renamed.map(|(field, column)| build::named(Expr::Identifier(build::quoted(field)), column)).collect();
+    let schema = target.table.relation.schema();
+    let renamed = renamed.zip(&target.fields).map(|((field, column), place)| {
+        let column_type = schema.columns()[*place].column_type;
+        let value = Expr::Identifier(build::quoted(field));
+        let value = if column_type.is_inserted() { build::cast(value, column_type) } else { value };
+        build::named(value, column)
+    });
+    let renamed = renamed.collect();
     let rows = build::select(renamed, vec![build::alone(build::table(&source, None))]);
     let rows = build::derived(build::query_of(rows), &Ident::with_quote('"', &target.table.name));
     let column = |column: &&str| SelectItem::UnnamedExpr(Expr::Identifier(build::quoted(column)));

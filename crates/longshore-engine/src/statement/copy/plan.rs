@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use longshore_load::TextOptions;
 use longshore_source::FoundFile;
-use longshore_storage::{Relation, Schema};
+use longshore_storage::{Column, ColumnType, Relation, Schema};
 use sqlparser::ast::{Expr, Query};
 
 use super::copied::Copied;
@@ -54,7 +54,11 @@ impl CopyPlan {
         condition: Option<Expr>,
     ) -> Result<Self, Error> {
         check_named(options, &target.names())?;
-        let followed = if condition.is_none() { target.followed(context, options.rejects.dry_run)? } else { None };
+        let columns = target.table.relation.schema().columns();
+        // JSON and arrays are read by the planner.
+        let is_loaded =
+            condition.is_none() && !target.fields.iter().any(|field| columns[*field].column_type.is_inserted());
+        let followed = if is_loaded { target.followed(context, options.rejects.dry_run)? } else { None };
         if let Some(Followed { computed, mut rules }) = followed {
             rules.conflicts = target.conflicts(options)?;
             let computed: Vec<_> = target.computed.iter().cloned().chain(computed).collect();
@@ -68,10 +72,13 @@ impl CopyPlan {
                  computed or checked, foreign keys are checked when all rows are there",
             ));
         }
-        let columns = target.table.relation.schema().columns();
         let filled = target.computed.iter().map(|(column, _)| *column);
         let fields: Vec<usize> = target.fields.iter().copied().chain(filled).collect();
-        let schema = Arc::new(Schema::new(fields.iter().map(|field| columns[*field].clone()).collect()));
+        let as_read = |field: &usize| {
+            let column = columns[*field].clone();
+            if column.column_type.is_inserted() { Column { column_type: ColumnType::Text, ..column } } else { column }
+        };
+        let schema = Arc::new(Schema::new(fields.iter().map(as_read).collect()));
         let name = texts.name();
         let places: Vec<usize> = (0..target.fields.len()).collect();
         let behind = target.computed.iter().enumerate();

@@ -52,7 +52,7 @@ impl Part {
                 if matches!(self.column_type, ColumnType::Numeric(_)) {
                     text.push('\'');
                     Numeric::of_key(&bytes).map_or(Ok(()), |value| write!(text, "{value}"))
-                } else if self.column_type == ColumnType::Bytea {
+                } else if self.column_type.is_bytes() {
                     text.push_str("'\\x");
                     bytes.iter().take(SHOWN_CHARACTERS_MAX / 2).try_for_each(|byte| write!(text, "{byte:02x}"))
                 } else {

@@ -393,7 +393,11 @@ fn check_values(chunk: &Chunk) -> Result<(), ReplayProblem> {
     for (at, column) in chunk.schema().columns().iter().enumerate() {
         match column.column_type {
             ColumnType::Decimal { .. } => check_decimals(chunk, at, column)?,
-            ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Uuid | ColumnType::Numeric(_) => {
+            ColumnType::Char(_)
+            | ColumnType::Varchar(_)
+            | ColumnType::Uuid
+            | ColumnType::Numeric(_)
+            | ColumnType::Array(..) => {
                 check_texts(chunk, at, column)?;
             }
             _ => {}

@@ -10,10 +10,11 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 
-use super::casts::cast_to;
 use super::measure::same;
-use super::{array_type, as_list, element_of, list_of, range, subscript_error};
+use super::{array_type, as_list, range, subscript_error};
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::nested::cast::cast_to;
+use crate::datafusion::functions::nested::{element_of, list_of};
 use crate::datafusion::functions::row_function::RowFunction;
 use crate::{Error, ErrorKind};
 

@@ -9,8 +9,9 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 
-use super::casts::cast_to;
-use super::{array_type, as_list, flattened, innermost, list_of, range};
+use super::{array_type, as_list, range};
+use crate::datafusion::functions::nested::cast::cast_to;
+use crate::datafusion::functions::nested::{flattened, innermost, list_of};
 use crate::datafusion::functions::row_function::RowFunction;
 
 /// The function that makes one dimension of all; nobody can call it by its name.

@@ -12,9 +12,10 @@ use datafusion::arrow::datatypes::{DataType, Int32Type};
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 
-use super::casts::cast_to;
-use super::{array_type, as_list, element_of, flattened, list_of, range};
+use super::{array_type, as_list, range};
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::nested::cast::cast_to;
+use crate::datafusion::functions::nested::{element_of, flattened, list_of};
 use crate::datafusion::functions::row_function::RowFunction;
 use crate::{Error, ErrorKind};
 

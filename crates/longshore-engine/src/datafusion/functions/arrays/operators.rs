@@ -73,7 +73,7 @@ impl ExprPlanner for ArrayOperators {
 
 /// Whether a text that is no literal is appended to an array of texts.
 fn is_text_element(array: &Option<DataType>, expr: &Expr, own: &Option<DataType>) -> bool {
-    let element = array.as_ref().and_then(super::element_of);
+    let element = array.as_ref().and_then(crate::datafusion::functions::nested::element_of);
     element.is_some_and(DataType::is_string)
         && own.as_ref().is_some_and(DataType::is_string)
         && !matches!(expr, Expr::Literal(..) | Expr::Cast(_))

@@ -8,11 +8,12 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 
-use super::casts::cast_to;
 use super::measure::united;
-use super::{as_list, element_of, flattened, list_of, range};
+use super::{as_list, range};
+use crate::datafusion::functions::nested::cast::cast_to;
+use crate::datafusion::functions::nested::text_out;
+use crate::datafusion::functions::nested::{element_of, flattened, list_of};
 use crate::datafusion::functions::row_function::RowFunction;
-use crate::datafusion::functions::text_out;
 use crate::sql::arrays::{ALL_OF, ANY_OF};
 
 pub(super) fn functions() -> Vec<ScalarUDF> {

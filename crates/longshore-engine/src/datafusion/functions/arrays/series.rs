@@ -14,8 +14,9 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 
 use super::measure::dimensions;
-use super::{array_type, as_list, list_of};
+use super::{array_type, as_list};
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::nested::list_of;
 use crate::datafusion::functions::row_function::RowFunction;
 use crate::{Error, ErrorKind};
 

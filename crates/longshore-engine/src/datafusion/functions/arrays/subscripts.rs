@@ -9,8 +9,10 @@ use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 
-use super::{array_type, as_list, element_of, range};
+use super::{array_type, as_list, range};
 use crate::datafusion::functions::json;
+use crate::datafusion::functions::json_types::is_jsonb;
+use crate::datafusion::functions::nested::element_of;
 use crate::datafusion::functions::row_function::RowFunction;
 use crate::sql::arrays::{SLICE, SUBSCRIPT};
 
@@ -26,7 +28,7 @@ fn depth(data_type: &DataType) -> usize {
 
 fn subscripted(types: &[DataType]) -> Result<DataType> {
     let Some((array, indexes)) = types.split_first() else { return plan_err!("an array is wanted") };
-    if json::is_jsonb(array) {
+    if is_jsonb(array) {
         return Ok(array.clone());
     }
     let mut element = &array_type(types, 0)?;
@@ -45,7 +47,7 @@ fn subscripted(types: &[DataType]) -> Result<DataType> {
 /// The element at subscripts, one for each dimension.
 fn subscript(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
     let (array, indexes) = (&args[0], &args[1..]);
-    if json::is_jsonb(array.data_type()) {
+    if is_jsonb(array.data_type()) {
         return json::subscript(args, to);
     }
     let mut lists = as_list(array, &array_type(&[array.data_type().clone()], 0)?)?;

@@ -40,7 +40,11 @@ impl AggregateUDFImpl for Named {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(if self.name.starts_with("jsonb") { super::types::jsonb() } else { super::types::json() })
+        Ok(if self.name.starts_with("jsonb") {
+            crate::datafusion::functions::json_types::jsonb()
+        } else {
+            crate::datafusion::functions::json_types::json()
+        })
     }
 
     fn accumulator(&self, _: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {

@@ -5,8 +5,8 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use longshore_json::{JsonError, Value};
 
-use super::types::{failed, texts};
-use crate::datafusion::functions::arrays::text;
+use crate::datafusion::functions::json_types::{failed, texts};
+use crate::datafusion::functions::nested::array_text as text;
 
 /// Lists of texts, which are arrays or their text form.
 pub(super) enum Lists {
@@ -25,9 +25,12 @@ impl Lists {
         })
     }
 
-    /// Whether the list of `row` is one of pairs, written as text.
-    pub(super) fn is_of_pairs(&self, row: usize) -> bool {
-        matches!(self, Self::Texts(texts) if get(texts, row).is_some_and(text::is_nested))
+    /// The lengths of the dimensions of a list that is written as text.
+    pub(super) fn shape(&self, row: usize) -> Result<Option<Vec<usize>>> {
+        match self {
+            Self::Texts(texts) => get(texts, row).map(text::shape).transpose(),
+            Self::Arrays(..) => Ok(None),
+        }
     }
 
     /// The list of `row`, unless it is NULL.
@@ -70,7 +73,7 @@ impl<T> Memo<T> {
             text.clone_into(&mut self.text);
         }
         // It was made just now, or before.
-        self.made.as_ref().ok_or_else(|| super::types::invalid("no value was made"))
+        self.made.as_ref().ok_or_else(|| crate::datafusion::functions::json_types::invalid("no value was made"))
     }
 }
 

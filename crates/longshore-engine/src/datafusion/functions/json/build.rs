@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, plan_err};
+use datafusion::common::{DataFusionError, Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 use longshore_json::{Value, escape};
 
 use super::arguments::Lists;
-use super::types::{failed, invalid, json, jsonb, name_of, wrapped};
 use super::write::Writer;
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::json_types::{failed, invalid, json, jsonb, name_of, wrapped};
+use crate::datafusion::functions::nested::cast::cast_to;
+use crate::datafusion::functions::nested::{flattened, list_of, text_out};
 use crate::datafusion::functions::row_function::RowFunction;
-use crate::datafusion::functions::text_out;
 use crate::{Error, ErrorKind};
 
 pub(super) fn functions() -> Vec<RowFunction> {
@@ -32,6 +33,10 @@ pub(super) fn functions() -> Vec<RowFunction> {
         RowFunction::new("jsonb_object", jsonb_of, object),
         RowFunction::new("json of list", json_of, of_list),
         RowFunction::new("jsonb of list", jsonb_of, of_list),
+        RowFunction::new("json array of list", json_of, |args, to| of_list(&[flat_list(&args[0])?], to)),
+        RowFunction::new("jsonb array of list", jsonb_of, |args, to| of_list(&[flat_list(&args[0])?], to)),
+        RowFunction::new("json object of list", json_of, object_of_list),
+        RowFunction::new("jsonb object of list", jsonb_of, object_of_list),
         RowFunction::new("json of pairs", json_of, of_pairs),
         RowFunction::new("jsonb of pairs", jsonb_of, of_pairs),
     ]
@@ -83,9 +88,7 @@ fn lines(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
 /// Keys and values by turns; the first key is argument number `first`.
 fn build_object(args: &[ArrayRef], to: &DataType, first: usize) -> Result<ArrayRef> {
     if !args.len().is_multiple_of(2) {
-        return Err(invalid(
-            "argument list must have even number of elements: The arguments of json_build_object() must consist of alternating keys and values.",
-        ));
+        return Err(uneven());
     }
     if args.is_empty() {
         return made(1, to, |_, out| {
@@ -154,11 +157,16 @@ fn object(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
         if dimensions(array) == 1 {
             return Lists::new(array);
         }
-        Lists::new(&crate::datafusion::functions::arrays::flattened(array)?)
+        Lists::new(&flattened(array)?)
     };
     let (keys, values) = (flattened(&args[0])?, args.get(1).map(flattened).transpose()?);
     made(args[0].len(), to, |row, out| {
-        let is_of_pairs = dimensions(&args[0]) == 2 || keys.is_of_pairs(row);
+        let is_of_pairs = match keys.shape(row)?.as_deref() {
+            Some([_, _, _, ..]) => return Err(subscripts("wrong number of array subscripts")),
+            Some([_, columns]) if *columns != 2 => return Err(subscripts("array must have two columns")),
+            Some(shape) => shape.len() == 2,
+            None => dimensions(&args[0]) == 2,
+        };
         let Some(keys) = keys.get(row)? else { return Ok(false) };
         let pairs: Vec<(Option<String>, Option<String>)> = match &values {
             Some(values) => {
@@ -217,6 +225,47 @@ fn of_list(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
         out.push(']');
         Ok(!lists.is_null(row))
     })
+}
+
+/// What `json_build_object` gives for keys and values by turns in an array.
+fn object_of_list(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
+    let lists = flat_list(&args[0])?;
+    let lists = lists.as_list::<i32>();
+    let (keys, values) = (key_texts(lists.values())?, Writer::new(lists.values())?);
+    made(lists.len(), to, |row, out| {
+        let range = lists.value_offsets()[row] as usize..lists.value_offsets()[row + 1] as usize;
+        if range.len() % 2 == 1 {
+            return Err(uneven());
+        }
+        out.push('{');
+        for at in range.clone().step_by(2) {
+            out.push_str(if at > range.start { ", " } else { "" });
+            if keys.is_null(at) {
+                let number = at - range.start + 1;
+                return Err(invalid(format!("argument {number} cannot be null: Object keys should be text.")));
+            }
+            escape(keys.value(at), out);
+            out.push_str(" : ");
+            values.write(at + 1, ",", out);
+        }
+        out.push('}');
+        Ok(!lists.is_null(row))
+    })
+}
+
+/// An argument as an array of one dimension.
+fn flat_list(array: &ArrayRef) -> Result<ArrayRef> {
+    match array.data_type() {
+        DataType::List(_) => flattened(array),
+        _ => cast_to(array, &list_of(DataType::Utf8View)),
+    }
+}
+
+fn uneven() -> DataFusionError {
+    invalid(
+        "argument list must have even number of elements: The arguments of json_build_object() must consist of \
+         alternating keys and values.",
+    )
 }
 
 /// What `json_object_agg` gives for the list of its pairs.

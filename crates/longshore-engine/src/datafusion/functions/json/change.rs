@@ -10,7 +10,7 @@ use longshore_json::change::{self, At};
 use longshore_json::{JsonError, Value, parse, pretty, search};
 
 use super::arguments::{Lists, Memo, get, strict, value};
-use super::types::{failed, invalid, json, jsonb, texts, wrapped};
+use crate::datafusion::functions::json_types::{failed, invalid, json, jsonb, texts, wrapped};
 use crate::datafusion::functions::row_function::RowFunction;
 
 pub(super) fn functions() -> Vec<RowFunction> {

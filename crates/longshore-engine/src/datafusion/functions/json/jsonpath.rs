@@ -10,7 +10,7 @@ use longshore_json::{JsonError, Problem, Value};
 
 use super::arguments::{Memo, get, value};
 use super::rows::{ListBuilder, list};
-use super::types::{failed, invalid, jsonb, texts, wrapped};
+use crate::datafusion::functions::json_types::{failed, invalid, jsonb, texts, wrapped};
 use crate::datafusion::functions::row_function::RowFunction;
 
 const PARAMETERS: [&str; 4] = ["target", "path", "vars", "silent"];

@@ -8,10 +8,8 @@ use datafusion::common::Result;
 use datafusion::logical_expr::{Expr, ScalarUDF};
 
 use super::arguments::value;
-use super::types::{failed, texts};
+use crate::datafusion::functions::json_types::{failed, texts};
 use crate::datafusion::functions::row_function::RowFunction;
-
-pub(in crate::datafusion) use super::types::is_jsonb;
 
 static KEY: LazyLock<Arc<ScalarUDF>> =
     LazyLock::new(|| Arc::new(RowFunction::new("jsonb key", |_| Ok(DataType::BinaryView), keys).function()));

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, Scalar
 use sqlparser::ast::BinaryOperator;
 
 use super::keys::key;
-use super::types::{is_json, is_jsonb};
+use crate::datafusion::functions::json_types::{is_json, is_jsonb};
 
 /// Plans the operators.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl ExprPlanner for JsonOperators {
 fn cast_to_texts(path: Expr) -> Expr {
     match &path {
         Expr::Literal(value, _) if value.data_type().is_string() => {
-            let list = crate::datafusion::functions::arrays::list_of(DataType::Utf8View);
+            let list = crate::datafusion::functions::nested::list_of(DataType::Utf8View);
             Expr::Cast(datafusion::logical_expr::Cast::new(Box::new(path), list))
         }
         _ => path,

@@ -10,7 +10,7 @@ use datafusion::common::{Result, plan_err};
 use longshore_json::{JsonError, Kind, Node, parse};
 
 use super::arguments::{Lists, get, strict};
-use super::types::{failed, invalid, json, jsonb, texts, wrapped};
+use crate::datafusion::functions::json_types::{failed, invalid, json, jsonb, texts, wrapped};
 use crate::datafusion::functions::row_function::RowFunction;
 
 pub(super) fn functions() -> Vec<RowFunction> {

@@ -14,10 +14,10 @@ use longshore_json::{Kind, Node, Value, parse};
 
 use super::arguments::get;
 use super::rows::{ListBuilder, list};
-use super::types::{failed, invalid, name_of, texts, wrapped};
-use crate::datafusion::functions::arrays::casts::cast_to;
+use crate::datafusion::functions::json_types::{failed, invalid, name_of, texts, wrapped};
+use crate::datafusion::functions::nested::cast::cast_to;
+use crate::datafusion::functions::nested::text_out;
 use crate::datafusion::functions::row_function::RowFunction;
-use crate::datafusion::functions::text_out;
 
 pub(super) fn functions() -> Vec<RowFunction> {
     [

@@ -10,7 +10,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Fields};
 use datafusion::common::Result;
 use longshore_json::{Kind, Node, parse};
 
-use super::types::{failed, invalid, json, jsonb, texts, wrapped};
+use crate::datafusion::functions::json_types::{failed, invalid, json, jsonb, texts, wrapped};
 use crate::datafusion::functions::row_function::RowFunction;
 
 pub(super) fn functions() -> Vec<RowFunction> {

@@ -5,8 +5,8 @@ use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::Result;
 use longshore_json::escape;
 
-use super::types::{name_of, texts};
-use crate::datafusion::functions::text_out;
+use crate::datafusion::functions::json_types::{name_of, texts};
+use crate::datafusion::functions::nested::text_out;
 
 /// Values that are written as JSON.
 pub(super) struct Writer {

@@ -73,6 +73,34 @@ impl Measures {
             ColumnType::TimestampTz => moments("timestamptz", 6),
             ColumnType::Uuid => Self { name: "uuid".to_owned(), ..others("uuid") },
             ColumnType::Bytea => others("bytea"),
+            ColumnType::Json => others("json"),
+            ColumnType::Jsonb => others("jsonb"),
+            ColumnType::Array(element, _) => Self { name: "ARRAY".to_owned(), ..others(array_name(*element)) },
         }
+    }
+}
+
+/// What PostgreSQL's catalog calls arrays of a type.
+fn array_name(element: ColumnType) -> &'static str {
+    match element {
+        ColumnType::Boolean => "_bool",
+        ColumnType::SmallInt => "_int2",
+        ColumnType::Integer => "_int4",
+        ColumnType::BigInt => "_int8",
+        ColumnType::Real => "_float4",
+        ColumnType::Double => "_float8",
+        ColumnType::Decimal { .. } | ColumnType::Numeric(_) => "_numeric",
+        ColumnType::Char(_) => "_bpchar",
+        ColumnType::Varchar(_) => "_varchar",
+        ColumnType::Text => "_text",
+        ColumnType::Date => "_date",
+        ColumnType::Time => "_time",
+        ColumnType::Timestamp => "_timestamp",
+        ColumnType::TimestampTz => "_timestamptz",
+        ColumnType::Uuid => "_uuid",
+        ColumnType::Bytea => "_bytea",
+        ColumnType::Json => "_json",
+        ColumnType::Jsonb => "_jsonb",
+        ColumnType::Array(element, _) => array_name(*element),
     }
 }

@@ -9,10 +9,10 @@ use datafusion::common::Result;
 use longshore_json::path::Path;
 use longshore_json::{JsonError, Number, Value, validate};
 
-use super::types::{failed, is_jsonb, name_of, texts, wrapped};
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::numeric;
 use crate::datafusion::functions::information::type_name;
+use crate::datafusion::functions::json_types::{failed, is_jsonb, name_of, texts, wrapped};
 use crate::datafusion::functions::numeric::is_numeric;
 use crate::{Error, ErrorKind};
 

@@ -8,11 +8,11 @@ use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::Result;
 use longshore_csv::write;
 
-use super::json::types as json;
-use super::numeric::convert::convert;
-use super::numeric::is_numeric;
-use super::time::kinds::time_kind;
-use super::time::shown::usual_texts;
+use crate::datafusion::functions::json_types as json;
+use crate::datafusion::functions::numeric::convert::convert;
+use crate::datafusion::functions::numeric::is_numeric;
+use crate::datafusion::functions::time::kinds::time_kind;
+use crate::datafusion::functions::time::shown::usual_texts;
 
 /// The text of each value of an array of any type.
 pub(in crate::datafusion) fn texts(array: &ArrayRef) -> Result<StringViewArray> {

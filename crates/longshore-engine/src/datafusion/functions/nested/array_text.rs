@@ -1,26 +1,12 @@
-//! The text form of arrays, `{1,"a b",NULL}`, read; and texts made of arrays, arrays made of texts.
+//! The text form of arrays, `{1,"a b",NULL}`, read.
 
-use std::sync::Arc;
-
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
-use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, Result};
-use datafusion::logical_expr::ScalarUDF;
 
-use super::{array_type, as_list, flattened, range};
 use crate::datafusion::errors::external;
-use crate::datafusion::functions::row_function::RowFunction;
-use crate::datafusion::functions::text_out;
 use crate::{Error, ErrorKind};
 
 /// Dimensions of an array, at most; as in PostgreSQL.
 const DIMENSIONS_MAX: usize = 6;
-
-pub(super) fn functions() -> Vec<ScalarUDF> {
-    [RowFunction::new("array_to_string", |types| array_type(types, 0).map(|_| DataType::Utf8View), to_string)]
-        .map(RowFunction::function)
-        .into()
-}
 
 /// An element of an array in its text form.
 #[derive(Debug, PartialEq)]
@@ -47,9 +33,18 @@ fn flatten(elements: Vec<Element>, all: &mut Vec<Option<String>>) {
     }
 }
 
-/// Whether the text of an array is one of arrays.
-pub(in crate::datafusion) fn is_nested(text: &str) -> bool {
-    text.bytes().filter(|byte| !byte.is_ascii_whitespace()).take_while(|byte| *byte == b'{').count() > 1
+/// The lengths of the dimensions of an array.
+pub(in crate::datafusion) fn shape(text: &str) -> Result<Vec<usize>> {
+    let mut shape = Vec::new();
+    let elements = parse(text)?;
+    let mut level = elements.as_slice();
+    loop {
+        shape.push(level.len());
+        match level.first() {
+            Some(Element::Array(inner)) => level = inner,
+            _ => return Ok(shape),
+        }
+    }
 }
 
 /// The elements of an array.
@@ -201,38 +196,6 @@ impl Parser<'_> {
     fn skip_space(&mut self) {
         while self.chars.next_if(|c| c.is_ascii_whitespace() || *c == '\u{b}').is_some() {}
     }
-}
-
-/// `array_to_string(array, delimiter [, null])`
-fn to_string(args: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
-    let types: Vec<DataType> = args.iter().map(|arg| arg.data_type().clone()).collect();
-    let lists: ArrayRef = Arc::new(as_list(&args[0], &array_type(&types, 0)?)?);
-    let lists = flattened(&lists)?;
-    let lists = lists.as_list::<i32>();
-    let items = super::casts::cast_to(&element_texts(lists.values())?, &DataType::Utf8View)?;
-    let items = items.as_string_view();
-    let delimiters = text_out::texts(&args[1])?;
-    let nulls = args.get(2).map(text_out::texts).transpose()?;
-    let mut builder = StringViewBuilder::with_capacity(lists.len());
-    for row in 0..lists.len() {
-        if lists.is_null(row) || delimiters.is_null(row) {
-            builder.append_null();
-            continue;
-        }
-        let null = nulls.as_ref().filter(|nulls| !nulls.is_null(row)).map(|nulls| nulls.value(row));
-        let shown = range(lists, row).filter_map(|at| if items.is_null(at) { null } else { Some(items.value(at)) });
-        builder.append_value(shown.collect::<Vec<_>>().join(delimiters.value(row)));
-    }
-    Ok(Arc::new(builder.finish()))
-}
-
-/// The texts of elements; those of booleans are short.
-fn element_texts(values: &ArrayRef) -> Result<ArrayRef> {
-    if values.data_type() == &DataType::Boolean {
-        let texts = values.as_boolean().iter().map(|value| value.map(|value| if value { "t" } else { "f" }));
-        return Ok(Arc::new(texts.collect::<datafusion::arrow::array::StringViewArray>()));
-    }
-    Ok(Arc::new(text_out::texts(values)?))
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 
-use super::text::{Element, parse};
+use super::array_text::{Element, parse};
+use super::json as json_casts;
+use super::text_out;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::numeric;
-use crate::datafusion::functions::json::casts as json_casts;
-use crate::datafusion::functions::json::types as json;
-use crate::datafusion::functions::text_out;
+use crate::datafusion::functions::json_types as json;
 use crate::{Error, ErrorKind};
 
 /// `array` as values of the type `to`, as a cast makes them.
