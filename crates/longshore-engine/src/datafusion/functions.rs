@@ -15,6 +15,7 @@ pub(super) mod operators;
 pub(super) mod ranks;
 pub(super) mod row_function;
 pub(super) mod rows;
+pub(super) mod shifted;
 pub(super) mod similar;
 pub(super) mod single_row;
 pub(super) mod text_out;

@@ -49,7 +49,7 @@ pub(in crate::datafusion) fn unnested(plan: LogicalPlan, state: &SessionState) -
 fn is_needed(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
     plan.apply_with_subqueries(|node| {
-        found |= node.contains_outer_reference() || is_computed_limit(node)?;
+        found |= node.contains_outer_reference() || is_computed_limit(node)? || has_comparison(node)?;
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     Ok(found)
@@ -92,7 +92,7 @@ impl Unnester<'_> {
             return self.limited(limit).map(Transformed::yes);
         }
         let references = outer_references(&plan)?;
-        if references.is_empty() {
+        if references.is_empty() && !has_comparison(&plan)? {
             return Ok(Transformed::new_transformed(plan, transformed));
         }
         let is_own = |column: &Column| plan.inputs().iter().any(|input| input.schema().has_column(column));
@@ -201,7 +201,9 @@ impl Unnester<'_> {
             JoinType::Left => &mut join.right,
             JoinType::Right => &mut join.left,
             _ => {
-                return not_impl_err!("a subquery that depends on the query around it, in the condition of a FULL JOIN");
+                return not_impl_err!(
+                    "a subquery that depends on the query around it, in the condition of a FULL JOIN"
+                );
             }
         };
         let is_within = |expr: &Expr| {
@@ -284,6 +286,16 @@ fn conditions_below_lateral(plan: LogicalPlan) -> Result<LogicalPlan> {
     }
 }
 
+/// Whether a value is compared by ANY or ALL, which the planner makes a join of in conditions only.
+fn has_comparison(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_expressions(|expr| {
+        found |= expr.exists(|part| Ok(matches!(part, Expr::SetComparison(_))))?;
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
+}
+
 /// Whether the number of rows is the value of a query, which the planner does not know.
 fn is_computed_limit(plan: &LogicalPlan) -> Result<bool> {
     Ok(matches!(plan, LogicalPlan::Limit(_)) && has_subqueries(plan)?)
@@ -302,10 +314,13 @@ fn has_subquery(expr: &Expr) -> bool {
     expr.exists(|part| Ok(subquery(part).is_some())).is_ok_and(|found| found)
 }
 
-/// Whether a subquery in `expr` depends on the query around it.
+/// Whether a subquery in `expr` depends on the query around it, or is compared by ANY or ALL.
 fn has_outer(expr: &Expr) -> bool {
-    expr.exists(|part| Ok(subquery(part).is_some_and(|subquery| !subquery.outer_ref_columns.is_empty())))
-        .is_ok_and(|found| found)
+    let is_one = |part: &Expr| {
+        matches!(part, Expr::SetComparison(_))
+            || subquery(part).is_some_and(|subquery| !subquery.outer_ref_columns.is_empty())
+    };
+    expr.exists(|part| Ok(is_one(part))).is_ok_and(|found| found)
 }
 
 fn subquery(expr: &Expr) -> Option<&Subquery> {
