@@ -76,9 +76,7 @@ impl Unnester<'_> {
                 let outer_ref_columns = subquery.all_out_ref_exprs();
                 return Ok(Transformed::yes(LogicalPlan::Subquery(Subquery { subquery, outer_ref_columns, spans })));
             }
-            LogicalPlan::Join(join) if lateral(&join.right).is_some() => {
-                return self.lateral(join).map(Transformed::yes);
-            }
+            LogicalPlan::Join(join) if is_lateral(&join) => return self.lateral(join).map(Transformed::yes),
             plan if transformed => plan.recompute_schema()?,
             plan => plan,
         };
@@ -225,13 +223,12 @@ impl Unnester<'_> {
     /// A join whose right side takes columns from the left one.
     fn lateral(&mut self, join: Join) -> Result<LogicalPlan> {
         let Join { left, right, on, filter, join_type, schema, .. } = join;
-        let Some((subquery, alias)) = lateral(&right) else { return not_impl_err!("LATERAL of this kind") };
-        let rows = subquery.subquery.as_ref().clone();
         let names: Vec<(Option<TableReference>, String)> =
             right.schema().iter().map(|(qualifier, field)| (qualifier.cloned(), field.name().clone())).collect();
-        let rows = match alias {
-            Some(_) => domain::renamed(rows, &[], &names)?,
-            None => rows,
+        let rows = match lateral(&right) {
+            Some((subquery, Some(_))) => domain::renamed(subquery.subquery.as_ref().clone(), &[], &names)?,
+            Some((subquery, None)) => subquery.subquery.as_ref().clone(),
+            None => right.as_ref().clone(),
         };
         let mut source = Source::new(self, left)?;
         let (rows, keys) = source.bound(&rows)?;
@@ -249,6 +246,16 @@ fn columns_of(rows: Arc<LogicalPlan>, columns: Vec<Column>) -> Result<LogicalPla
     }
     let columns = columns.into_iter().map(Expr::Column).collect();
     Ok(LogicalPlan::Projection(Projection::try_new(columns, rows)?))
+}
+
+/// Whether the right side of a join takes columns from the left one, be it deep within: the planner marks a LATERAL only if it
+/// does so itself, and not a join that has one.
+fn is_lateral(join: &Join) -> bool {
+    let takes =
+        |expr: &Expr| matches!(expr, Expr::OuterReferenceColumn(_, column) if join.left.schema().has_column(column));
+    lateral(&join.right).is_some()
+        || matches!(join.join_type, JoinType::Inner | JoinType::Left)
+            && join.right.all_out_ref_exprs().iter().any(takes)
 }
 
 /// The query of a LATERAL that depends on what stands before it, and whether it has an alias.
