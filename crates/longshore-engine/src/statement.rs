@@ -458,7 +458,6 @@ async fn change_with(context: &Context<'_>, with: &With, mut change: Statement) 
             }
             source.with = Some(outer);
         }
-        return Box::pin(execute_tree(context, change)).await;
     }
     let context = Context { with: Some(with), ..*context };
     Box::pin(execute_tree(&context, change)).await

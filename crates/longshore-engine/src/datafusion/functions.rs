@@ -23,6 +23,7 @@ pub(super) mod patterns;
 pub(super) mod ranks;
 pub(super) mod row_function;
 pub(super) mod rows;
+pub(super) mod shifted;
 mod similar;
 pub(super) mod single_row;
 mod system;

@@ -64,7 +64,8 @@ impl Visitor for ReadsOnly {
         match query.body.as_ref() {
             SetExpr::Insert(inner) | SetExpr::Update(inner) | SetExpr::Delete(inner) | SetExpr::Merge(inner) => {
                 ControlFlow::Break(Error::unsupported(format!(
-                    "{}: WITH clause containing a data-modifying statement must be at the top level",
+                    "{} inside a query is not supported: WITH clause containing a data-modifying statement must be at the top \
+                     level",
                     name(inner)
                 )))
             }

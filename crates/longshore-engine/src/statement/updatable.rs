@@ -183,7 +183,7 @@ impl ViewPath {
             let columns = columns.iter().map(|name| ObjectName(vec![ObjectNamePart::Identifier(build::quoted(name))]));
             insert.columns = columns.collect();
         }
-        insert.table = TableObject::TableName(ObjectName(vec![ObjectNamePart::Identifier(build::quoted(&table.name))]));
+        insert.table = TableObject::TableName(build::object(&table.name));
         Ok(())
     }
 }

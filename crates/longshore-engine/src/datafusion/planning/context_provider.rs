@@ -32,7 +32,7 @@ use super::planner::Planner;
 use super::random;
 use super::type_names::TypeNames;
 use super::{descriptions, information_schema, sequences};
-use crate::datafusion::functions::excluding;
+use crate::datafusion::functions::{excluding, shifted};
 use crate::sql::names::{CATALOG, SCHEMA};
 
 impl Planner {
@@ -168,7 +168,7 @@ impl ContextProvider for Planner {
 
     fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
         let own = || excluding::named(name, |name| self.functions.aggregate.get(name).cloned());
-        self.functions.window.get(name).cloned().or_else(own)
+        self.functions.window.get(name).cloned().or_else(own).or_else(|| shifted::named(name))
     }
 
     fn get_variable_type(&self, _: &[String]) -> Option<DataType> {

@@ -8,13 +8,14 @@ use std::ops::ControlFlow;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::Expr as Planned;
 use sqlparser::ast::{
-    CaseWhen, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName,
-    Statement, Value, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
+    CaseWhen, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Interval,
+    ObjectName, Statement, Value, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
 };
 
 use super::expressions;
 use super::planner::Planner;
 use crate::datafusion::errors::from_datafusion;
+use crate::datafusion::functions::shifted::COMPUTED;
 use crate::sql::build;
 use crate::sql::expressions::flow;
 use crate::sql::frames::Exclusion;
@@ -35,6 +36,24 @@ pub(in crate::datafusion) fn resolve(planner: &Planner, statement: &mut Statemen
     }
 }
 
+/// Whether a call of `lag`, `lead` or `ntile` has an argument that the planner takes as a literal only, and is none.
+fn is_computed(name: &ObjectName, arguments: &FunctionArguments) -> bool {
+    let FunctionArguments::List(list) = arguments else { return false };
+    let first = match name.to_string().to_lowercase().as_str() {
+        "lag" | "lead" => 1,
+        "ntile" => 0,
+        _ => return false,
+    };
+    let is_literal = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) => !matches!(value.value, Value::Null),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::UnaryOp { expr, .. })) => {
+            matches!(expr.as_ref(), Expr::Value(_))
+        }
+        _ => false,
+    };
+    !list.args.iter().skip(first).all(is_literal)
+}
+
 struct Frames<'a> {
     planner: &'a Planner,
 }
@@ -51,6 +70,10 @@ impl VisitorMut for Frames<'_> {
 impl Frames<'_> {
     fn call(&self, call: &mut Function) -> Result<(), Error> {
         let Some(WindowType::WindowSpec(spec)) = &mut call.over else { return Ok(()) };
+        if is_computed(&call.name, &call.args) {
+            let name = build::last_name(&call.name)?.value.to_lowercase();
+            call.name = ObjectName::from(vec![Ident::with_quote('"', format!("{name}{COMPUTED}"))]);
+        }
         let Some(frame) = &mut spec.window_frame else { return Ok(()) };
         let exclusion = Exclusion::take(frame);
         let WindowFrame { start_bound, end_bound, .. } = frame;
@@ -101,22 +124,28 @@ impl Frames<'_> {
         if value.is_null() {
             return Err(refused("null"));
         }
-        let text = match &value {
+        let interval = |text: String| {
+            Expr::Interval(Interval {
+                value: Box::new(build::value(Value::SingleQuotedString(text))),
+                leading_field: None,
+                leading_precision: None,
+                last_field: None,
+                fractional_seconds_precision: None,
+            })
+        };
+        **offset = match &value {
             ScalarValue::IntervalMonthDayNano(_)
             | ScalarValue::IntervalDayTime(_)
-            | ScalarValue::IntervalYearMonth(_) => Value::SingleQuotedString(value.to_string()),
-            ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) => {
-                Value::SingleQuotedString(text.clone())
-            }
+            | ScalarValue::IntervalYearMonth(_) => interval(value.to_string()),
+            ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) => interval(text.clone()),
             number => {
                 let number = number.to_string();
                 if number.starts_with('-') {
                     return Err(refused("negative"));
                 }
-                Value::Number(number, false)
+                build::value(Value::Number(number, false))
             }
         };
-        **offset = Expr::Value(text.into());
         Ok(())
     }
 }

@@ -49,7 +49,7 @@ pub(in crate::datafusion) fn unnested(plan: LogicalPlan, state: &SessionState) -
 fn is_needed(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
     plan.apply_with_subqueries(|node| {
-        found |= node.contains_outer_reference() || is_computed_limit(node)?;
+        found |= node.contains_outer_reference() || is_computed_limit(node)? || has_comparison(node)?;
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     Ok(found)
@@ -76,9 +76,7 @@ impl Unnester<'_> {
                 let outer_ref_columns = subquery.all_out_ref_exprs();
                 return Ok(Transformed::yes(LogicalPlan::Subquery(Subquery { subquery, outer_ref_columns, spans })));
             }
-            LogicalPlan::Join(join) if lateral(&join.right).is_some() => {
-                return self.lateral(join).map(Transformed::yes);
-            }
+            LogicalPlan::Join(join) if is_lateral(&join) => return self.lateral(join).map(Transformed::yes),
             plan if transformed => plan.recompute_schema()?,
             plan => plan,
         };
@@ -92,7 +90,7 @@ impl Unnester<'_> {
             return self.limited(limit).map(Transformed::yes);
         }
         let references = outer_references(&plan)?;
-        if references.is_empty() {
+        if references.is_empty() && !has_comparison(&plan)? {
             return Ok(Transformed::new_transformed(plan, transformed));
         }
         let is_own = |column: &Column| plan.inputs().iter().any(|input| input.schema().has_column(column));
@@ -225,13 +223,12 @@ impl Unnester<'_> {
     /// A join whose right side takes columns from the left one.
     fn lateral(&mut self, join: Join) -> Result<LogicalPlan> {
         let Join { left, right, on, filter, join_type, schema, .. } = join;
-        let Some((subquery, alias)) = lateral(&right) else { return not_impl_err!("LATERAL of this kind") };
-        let rows = subquery.subquery.as_ref().clone();
         let names: Vec<(Option<TableReference>, String)> =
             right.schema().iter().map(|(qualifier, field)| (qualifier.cloned(), field.name().clone())).collect();
-        let rows = match alias {
-            Some(_) => domain::renamed(rows, &[], &names)?,
-            None => rows,
+        let rows = match lateral(&right) {
+            Some((subquery, Some(_))) => domain::renamed(subquery.subquery.as_ref().clone(), &[], &names)?,
+            Some((subquery, None)) => subquery.subquery.as_ref().clone(),
+            None => right.as_ref().clone(),
         };
         let mut source = Source::new(self, left)?;
         let (rows, keys) = source.bound(&rows)?;
@@ -249,6 +246,16 @@ fn columns_of(rows: Arc<LogicalPlan>, columns: Vec<Column>) -> Result<LogicalPla
     }
     let columns = columns.into_iter().map(Expr::Column).collect();
     Ok(LogicalPlan::Projection(Projection::try_new(columns, rows)?))
+}
+
+/// Whether the right side of a join takes columns from the left one, be it deep within: the planner marks a LATERAL only if it
+/// does so itself, and not a join that has one.
+fn is_lateral(join: &Join) -> bool {
+    let takes =
+        |expr: &Expr| matches!(expr, Expr::OuterReferenceColumn(_, column) if join.left.schema().has_column(column));
+    lateral(&join.right).is_some()
+        || matches!(join.join_type, JoinType::Inner | JoinType::Left)
+            && join.right.all_out_ref_exprs().iter().any(takes)
 }
 
 /// The query of a LATERAL that depends on what stands before it, and whether it has an alias.
@@ -286,6 +293,16 @@ fn conditions_below_lateral(plan: LogicalPlan) -> Result<LogicalPlan> {
     }
 }
 
+/// Whether a value is compared by ANY or ALL, which the planner makes a join of in conditions only.
+fn has_comparison(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_expressions(|expr| {
+        found |= expr.exists(|part| Ok(matches!(part, Expr::SetComparison(_))))?;
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
+}
+
 /// Whether the number of rows is the value of a query, which the planner does not know.
 fn is_computed_limit(plan: &LogicalPlan) -> Result<bool> {
     Ok(matches!(plan, LogicalPlan::Limit(_)) && has_subqueries(plan)?)
@@ -304,10 +321,13 @@ fn has_subquery(expr: &Expr) -> bool {
     expr.exists(|part| Ok(subquery(part).is_some())).is_ok_and(|found| found)
 }
 
-/// Whether a subquery in `expr` depends on the query around it.
+/// Whether a subquery in `expr` depends on the query around it, or is compared by ANY or ALL.
 fn has_outer(expr: &Expr) -> bool {
-    expr.exists(|part| Ok(subquery(part).is_some_and(|subquery| !subquery.outer_ref_columns.is_empty())))
-        .is_ok_and(|found| found)
+    let is_one = |part: &Expr| {
+        matches!(part, Expr::SetComparison(_))
+            || subquery(part).is_some_and(|subquery| !subquery.outer_ref_columns.is_empty())
+    };
+    expr.exists(|part| Ok(is_one(part))).is_ok_and(|found| found)
 }
 
 fn subquery(expr: &Expr) -> Option<&Subquery> {

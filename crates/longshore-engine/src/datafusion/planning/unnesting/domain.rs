@@ -18,11 +18,10 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
     Aggregate, Distinct, DistinctOn, Expr, ExprFunctionExt, Filter, Join, JoinConstraint, Limit, LogicalPlan,
-    LogicalPlanBuilder, Projection, Sort, SortExpr, Union, Unnest, Values, Window, cast, lit,
+    LogicalPlanBuilder, Operator, Projection, Sort, SortExpr, Union, Unnest, Values, Window, binary_expr, cast, lit,
 };
 
 use super::Unnester;
-use super::joined::same;
 
 /// Outer columns of a subquery, and the rows that have their values.
 pub(super) struct Domain {
@@ -394,6 +393,11 @@ impl Unnester<'_> {
         };
         Ok(Pushed { plan: renamed(all, &outer, names)?, outer })
     }
+}
+
+/// `left IS NOT DISTINCT FROM right`.
+pub(super) fn same(left: Expr, right: Expr) -> Expr {
+    binary_expr(left, Operator::IsNotDistinctFrom, right)
 }
 
 /// Whether there is a row where there is nothing to group.

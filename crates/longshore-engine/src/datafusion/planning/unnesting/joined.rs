@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 };
 
 use super::Unnester;
-use super::domain::Domain;
+use super::domain::{Domain, same};
 use crate::datafusion::execution::shared::stable;
 use crate::datafusion::functions::single_row::single_row;
 
@@ -52,7 +52,7 @@ impl<'u, 'a> Source<'u, 'a> {
                     let is_in = self.compared(&expr, Operator::Eq, &SetQuantifier::Any, &subquery.subquery)?;
                     if negated { not(is_in) } else { is_in }
                 }
-                Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) if is_joined(&subquery) => {
+                Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) => {
                     self.compared(&expr, op, &quantifier, &subquery.subquery)?
                 }
                 other => return Ok(Transformed::no(other)),
@@ -64,15 +64,18 @@ impl<'u, 'a> Source<'u, 'a> {
     /// The same where NULL counts as false.
     pub(super) fn condition(&mut self, expr: Expr) -> Result<Expr> {
         let (value, op, subquery) = match expr {
-            Expr::InSubquery(InSubquery { expr, subquery, negated: false }) => (expr, Operator::Eq, subquery),
-            Expr::SetComparison(SetComparison { expr, subquery, op, quantifier: SetQuantifier::Any }) => {
+            Expr::InSubquery(InSubquery { expr, subquery, negated: false })
+                if !subquery.outer_ref_columns.is_empty() =>
+            {
+                (expr, Operator::Eq, subquery)
+            }
+            Expr::SetComparison(SetComparison { expr, subquery, op, quantifier: SetQuantifier::Any })
+                if !subquery.outer_ref_columns.is_empty() =>
+            {
                 (expr, op, subquery)
             }
             other => return self.replaced(other),
         };
-        if subquery.outer_ref_columns.is_empty() {
-            return self.replaced(Expr::InSubquery(InSubquery::new(value, subquery, false)));
-        }
         let value = self.replaced(*value)?;
         let holds = binary_expr(self.seen_from_within(value)?, op, column(&subquery.subquery));
         let rows = LogicalPlan::Filter(Filter::try_new(holds, subquery.subquery)?);
@@ -214,11 +217,6 @@ impl<'u, 'a> Source<'u, 'a> {
 fn keys(columns: Vec<Column>, outer: &[Column]) -> Vec<Expr> {
     let pairs = columns.into_iter().zip(outer);
     pairs.map(|(column, outer)| same(Expr::Column(column), Expr::Column(outer.clone()))).collect()
-}
-
-/// `left IS NOT DISTINCT FROM right`.
-pub(super) fn same(left: Expr, right: Expr) -> Expr {
-    binary_expr(left, Operator::IsNotDistinctFrom, right)
 }
 
 /// The first column of a query.
