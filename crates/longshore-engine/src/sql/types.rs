@@ -2,7 +2,9 @@
 
 use longshore_storage::ColumnType;
 use longshore_value::numeric::Limit;
-use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, ObjectName, ObjectNamePart, TimezoneInfo};
+use sqlparser::ast::{
+    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, ObjectNamePart, TimezoneInfo,
+};
 
 use crate::Error;
 
@@ -54,6 +56,12 @@ pub(crate) fn column_type(data_type: &DataType) -> Result<ColumnType, Error> {
         DataType::Bytea => ColumnType::Bytea,
         // PostgreSQL's type of names, which it cuts at 63 bytes.
         DataType::Custom(name, modifiers) if modifiers.is_empty() && is_name(name) => ColumnType::Text,
+        DataType::JSON => ColumnType::Json,
+        DataType::JSONB => ColumnType::Jsonb,
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
+            let array = column_type(element)?.array();
+            array.ok_or_else(|| Error::invalid(format!("{data_type}: an array has 6 dimensions at most")))?
+        }
         other => return Err(refused(other)),
     })
 }
@@ -80,6 +88,11 @@ pub(crate) fn data_type(column_type: ColumnType) -> DataType {
         ColumnType::TimestampTz => DataType::Timestamp(None, TimezoneInfo::WithTimeZone),
         ColumnType::Uuid => DataType::Uuid,
         ColumnType::Bytea => DataType::Bytea,
+        ColumnType::Json => DataType::JSON,
+        ColumnType::Jsonb => DataType::JSONB,
+        ColumnType::Array(element, dimensions) => (0..dimensions).fold(self::data_type(*element), |inner, _| {
+            DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(inner), None))
+        }),
         ColumnType::Numeric(None) => DataType::Numeric(ExactNumberInfo::None),
         ColumnType::Numeric(Some(Limit { precision, scale })) => {
             DataType::Numeric(ExactNumberInfo::PrecisionAndScale(precision.into(), scale.into()))
@@ -152,7 +165,7 @@ fn refused(data_type: &DataType) -> Error {
         DataType::HugeInt | DataType::UBigInt | DataType::BigIntUnsigned(_) => "DECIMAL(38,0)",
         DataType::Double(_) | DataType::Float64 => "DOUBLE PRECISION",
         DataType::Float32 => "REAL",
-        DataType::Clob(_) | DataType::String(_) | DataType::JSON | DataType::JSONB => "TEXT",
+        DataType::Clob(_) | DataType::String(_) => "TEXT",
         DataType::Nvarchar(Some(_)) => "VARCHAR(n)",
         DataType::Blob(_) | DataType::Binary(_) | DataType::Varbinary(_) | DataType::Bytes(_) => "BYTEA",
         DataType::Datetime(_) | DataType::TimestampNtz(_) => "TIMESTAMP",
@@ -162,7 +175,7 @@ fn refused(data_type: &DataType) -> Error {
     let remedy = if instead.is_empty() {
         String::from(
             "the types are BOOLEAN, SMALLINT, INTEGER, BIGINT, REAL, DOUBLE PRECISION, DECIMAL(p,s), CHAR(n), \
-             VARCHAR(n), TEXT, DATE, TIME, TIMESTAMP, TIMESTAMP WITH TIME ZONE, UUID and BYTEA",
+             VARCHAR(n), TEXT, DATE, TIME, TIMESTAMP, TIMESTAMP WITH TIME ZONE, UUID, BYTEA, JSON, JSONB and arrays",
         )
     } else {
         format!("use {instead}")
@@ -243,6 +256,10 @@ mod tests {
             ("timestamp with time zone", ColumnType::TimestampTz),
             ("uuid", ColumnType::Uuid),
             ("bytea", ColumnType::Bytea),
+            ("json", ColumnType::Json),
+            ("jsonb", ColumnType::Jsonb),
+            ("int[]", ColumnType::Integer.array().unwrap()),
+            ("text[3][]", ColumnType::Text.array().unwrap().array().unwrap()),
         ] {
             assert_eq!(parse_column_type(text).unwrap(), expected, "{text}");
         }
@@ -286,9 +303,7 @@ mod tests {
             ("timestamp(3)", "microsecond"),
             ("time with time zone", "without a time zone"),
             ("tinyint", "SMALLINT"),
-            ("json", "TEXT"),
             ("blob", "BYTEA"),
-            ("int[]", "the types are"),
             ("interval", "the types are"),
             ("geometry", "the types are"),
             ("int x", "not the name of a type"),
