@@ -20,6 +20,7 @@ mod request;
 mod scan;
 #[cfg(test)]
 mod tests;
+mod type_name;
 
 /// The texts of arrays, rows and JSON, as PostgreSQL writes them; `None` for values of other types.
 #[must_use]

@@ -264,7 +264,7 @@ async fn errors_speak_of_what_the_user_wrote() {
     for (sql, kind, part) in [
         ("SELECT * FROM missing", ErrorKind::NotFound, "table missing does not exist"),
         ("SELECT z FROM e", ErrorKind::NoColumn, "z"),
-        ("SELECT CAST('x' AS INTEGER)", ErrorKind::InvalidText, "invalid input syntax for type INTEGER: 'x'"),
+        ("SELECT CAST('x' AS INTEGER)", ErrorKind::InvalidText, "invalid input syntax for type integer: \"x\""),
         ("SELECT nofunction(1)", ErrorKind::NoFunction, "nofunction"),
         ("SELECT a FROM e, e AS f", ErrorKind::Ambiguous, "a"),
         ("SELECT a, count(*) FROM e", ErrorKind::Grouping, "GROUP BY"),

@@ -35,18 +35,30 @@ fn shown(f: &mut fmt::Formatter<'_>, value: f64, plain_max: f64, shortest: &(imp
     } else if magnitude == 0.0 || (1e-4..plain_max).contains(&magnitude) {
         write!(f, "{shortest}")
     } else {
-        write!(Exponent(f), "{shortest:e}")
+        let mut text = Text { bytes: [0; TEXT_BYTES], length: 0 };
+        write!(text, "{shortest:e}")?;
+        let text = core::str::from_utf8(&text.bytes[..text.length]).map_err(|_| fmt::Error)?;
+        let (mantissa, exponent) = text.split_once('e').ok_or(fmt::Error)?;
+        let (sign, digits) = exponent.strip_prefix('-').map_or(("+", exponent), |digits| ("-", digits));
+        write!(f, "{mantissa}e{sign}{digits:0>2}")
     }
 }
 
-/// Writes what Rust shows with an exponent as PostgreSQL does: with a sign, and two digits at least.
-struct Exponent<'a, 'f>(&'a mut fmt::Formatter<'f>);
+/// Bytes of a float with an exponent, at most.
+const TEXT_BYTES: usize = 40;
 
-impl fmt::Write for Exponent<'_, '_> {
+/// A short text that is put together.
+struct Text {
+    bytes: [u8; TEXT_BYTES],
+    length: usize,
+}
+
+impl fmt::Write for Text {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let Some((mantissa, exponent)) = text.split_once('e') else { return self.0.write_str(text) };
-        let (sign, digits) = exponent.strip_prefix('-').map_or(("+", exponent), |digits| ("-", digits));
-        write!(self.0, "{mantissa}e{sign}{digits:0>2}")
+        let end = self.length + text.len();
+        self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
     }
 }
 

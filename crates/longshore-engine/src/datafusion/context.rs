@@ -25,11 +25,11 @@ use super::functions::arrays::operators::ArrayOperators;
 use super::functions::casts::PostgresCasts;
 use super::functions::checked::{CheckedArithmetic, CheckedSum};
 use super::functions::date_diff::DateDiff;
+use super::functions::exact::operators::{FinalOperators, NumericOperators};
+use super::functions::exact::{aggregates, functions as math, lists};
 use super::functions::json::aggregates::JsonAggregates;
 use super::functions::json::operators::JsonOperators;
 use super::functions::nested_casts::NestedCasts;
-use super::functions::numeric::operators::{FinalOperators, NumericOperators};
-use super::functions::numeric::{aggregates, functions as math};
 use super::functions::operators::PostgresOperators;
 use super::functions::ranks;
 use super::functions::time::rewrite::TimeRewrite;
@@ -106,6 +106,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
                 .chain(math::functions())
                 .chain(functions::by_overloads())
                 .chain(time::functions())
+                .chain(lists::functions())
                 .try_for_each(|function| state.register_udf(Arc::new(function)).map(|_| ()))
         })
         .and_then(|()| state.register_udaf(Arc::new(AggregateUDF::new_from_impl(CheckedSum::new()))).map(|_| ()));

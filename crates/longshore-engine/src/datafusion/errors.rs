@@ -11,7 +11,7 @@ use longshore_load::LoadError;
 use longshore_storage::OutOfMemory;
 use tokio::task::JoinError;
 
-use super::functions::information::type_name;
+use super::type_name::type_name;
 use crate::sql::names::{CATALOG, SCHEMA};
 use crate::{Error, ErrorKind, panics};
 
@@ -58,6 +58,9 @@ pub(super) fn from_datafusion(error: DataFusionError) -> Error {
         return panics::of_text(&panic.to_string());
     }
     let message = message(root);
+    if let Some(missing) = missing_function(&message) {
+        return Error::new(ErrorKind::NoFunction, missing);
+    }
     if is_of_subquery(&message) {
         return Error::unsupported(
             "a subquery that depends on the query around it is not supported in this place; join its tables in FROM instead",
@@ -100,6 +103,13 @@ pub(super) fn from_datafusion(error: DataFusionError) -> Error {
 /// Whether two columns have one name.
 fn is_of_repeated_column(error: &SchemaError) -> bool {
     matches!(error, SchemaError::DuplicateQualifiedField { .. } | SchemaError::DuplicateUnqualifiedField { .. })
+}
+
+/// What a function of ours says of arguments that it does not take, out of what `DataFusion` makes of it.
+fn missing_function(message: &str) -> Option<String> {
+    let (_, own) = message.split_once(" user-defined coercion failed with: External error: ")?;
+    let end = own.find(" does not exist")? + " does not exist".len();
+    Some(own[..end].to_owned())
 }
 
 /// Whether the planner found no join to put in the place of a subquery.

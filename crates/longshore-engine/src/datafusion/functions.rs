@@ -10,6 +10,7 @@ pub(super) mod checked;
 pub(super) mod date_diff;
 pub(super) mod element_wise;
 pub(super) mod equality;
+pub(super) mod exact;
 pub(super) mod excluding;
 pub(super) mod information;
 pub(super) mod json;

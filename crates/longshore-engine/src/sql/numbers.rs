@@ -15,11 +15,22 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use longshore_storage::ColumnType;
+
 use crate::Error;
 use crate::sql::build;
 
 /// Digits of whole numbers up to which the planner makes BIGINTs of them, whatever they are.
 const PLAIN_DIGITS_MAX: usize = 18;
+
+/// Operators that the planner plans itself, without asking us: they get names under which it asks.
+pub(crate) const DISTINCT: &str = "is distinct from";
+pub(crate) const NOT_DISTINCT: &str = "is not distinct from";
+pub(crate) const NEGATIVE: &str = "negative";
+
+fn named(op: &str) -> BinaryOperator {
+    BinaryOperator::PGCustomBinaryOperator(vec![op.to_owned()])
+}
 
 /// The operator that marks a number: no text is read as it.
 pub(crate) fn mark() -> BinaryOperator {
@@ -132,15 +143,26 @@ impl VisitorMut for Marker {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        let is_negated = matches!(expr, Expr::IsNotDistinctFrom(..));
         match expr {
             Expr::Value(value) => {
                 if let Value::Number(text, _) = &mut value.value {
                     *expr = wrapped(std::mem::take(text));
                 }
             }
+            Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
+                let [left, right] = [left, right].map(|side| std::mem::replace(side.as_mut(), build::number(0)));
+                let op = if is_negated { NOT_DISTINCT } else { DISTINCT };
+                *expr = build::binary(left, named(op), right);
+            }
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr: operand } => {
+                let operand = std::mem::replace(operand.as_mut(), build::number(0));
+                *expr = build::binary(operand, named(NEGATIVE), build::value(Value::Null));
+            }
             Expr::UnaryOp { op, expr: operand } => {
                 if let Some(function) = function_of(*op) {
                     let operand = std::mem::replace(operand.as_mut(), build::number(0));
+                    let operand = if function == "abs" { operand } else { build::cast(operand, ColumnType::Double) };
                     *expr = build::call(function, vec![operand]);
                 } else if *op == UnaryOperator::BitwiseNot {
                     let operand = std::mem::replace(operand.as_mut(), build::number(0));
@@ -266,7 +288,7 @@ mod tests {
     #[test]
     fn values_are_marked_and_counts_are_not() {
         for (sql, expected) in [
-            ("SELECT 1, -2, - (3), a[4]", "SELECT '1', '-2', -('3'), a['4']"),
+            ("SELECT 1, -2, - (3), a[4]", "SELECT '1', '-2', ('3') OPERATOR(negative) NULL, a['4']"),
             (
                 "SELECT a FROM t ORDER BY 1, a + 2 LIMIT 3 OFFSET 4",
                 "SELECT a FROM t ORDER BY 1, a + '2' LIMIT 3 OFFSET 4",

@@ -238,6 +238,8 @@ fn add(sketch: &mut Sketch, array: &ArrayRef, rows: Option<&BooleanBuffer>) {
         }
         DataType::Utf8View => add_texts(sketch, array.as_string_view(), counted),
         DataType::BinaryView => add_texts(sketch, array.as_binary_view(), counted),
+        // Of a type that Arrow has not.
+        DataType::Struct(_) => add(sketch, array.as_struct().column(0), rows),
         other => unreachable!("no column has the type {other}"),
     }
 }

@@ -11,8 +11,8 @@ use datafusion::logical_expr::{Cast, Expr, ExprSchemable, lit};
 
 use super::calls::udf::Function;
 use super::casts::{PostgresCasts, cast_number};
+use super::exact::functions::function as exact;
 use super::nested_casts::NestedCasts;
-use super::numeric::functions::function as exact;
 use super::numeric::{is_exact, is_numeric};
 
 /// Of doubles and arrays it is ours, of exact numbers it is theirs.

@@ -26,9 +26,8 @@ use datafusion::logical_expr::{
 use longshore_value::numeric::Limit;
 
 use super::element_wise::map_values;
-use super::numeric::convert;
+use super::numeric::{convert, limit};
 use crate::datafusion::errors::external;
-use crate::datafusion::planning::type_names::limit;
 use crate::{Error, ErrorKind};
 use lengths::Length;
 

@@ -28,8 +28,8 @@ use datafusion::physical_expr_common::datum::apply;
 
 pub(in crate::datafusion) use sum::CheckedSum;
 
-use super::information::type_name;
 use crate::datafusion::errors::external;
+use crate::datafusion::type_name::type_name;
 use crate::{Error, ErrorKind};
 
 /// Puts checked functions in the place of integer operators.

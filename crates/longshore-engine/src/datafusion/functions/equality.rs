@@ -12,8 +12,8 @@ use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Case, Cast, Expr, ExprSchemable, Operator, not};
 
+use super::exact::operators::operation;
 use super::numeric::is_numeric;
-use super::numeric::operators::operation;
 
 /// `nullif(value, other)` as CASE, where it must be.
 pub(in crate::datafusion) fn nullif(value: &Expr, other: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {

@@ -4,16 +4,15 @@
 
 use datafusion::arrow::array::{AsArray, new_empty_array};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, IntervalUnit};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue, exec_err, internal_err};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
 
-use super::numeric::is_numeric;
-use super::time::kinds::{INTERVAL, TIMETZ};
-use super::{json_types, uuid_in};
+use super::uuid_in;
 use crate::datafusion::errors::external;
+use crate::datafusion::type_name::type_name;
 use crate::sql::names::{CATALOG, SCHEMA, USER};
 use crate::{Error, ErrorKind};
 
@@ -198,63 +197,5 @@ impl ScalarUDFImpl for TypeOf {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [value] = args.args.as_slice() else { return internal_err!("pg_typeof takes one argument") };
         Ok(ColumnarValue::Scalar(ScalarValue::Utf8(Some(type_name(&value.data_type())))))
-    }
-}
-
-/// What PostgreSQL calls a type.
-pub(in crate::datafusion) fn type_name(data_type: &DataType) -> String {
-    match data_type {
-        DataType::Null => "unknown",
-        DataType::Boolean => "boolean",
-        DataType::Int8 | DataType::UInt8 | DataType::Int16 => "smallint",
-        DataType::UInt16 | DataType::Int32 => "integer",
-        DataType::UInt32 | DataType::Int64 => "bigint",
-        DataType::UInt64
-        | DataType::Decimal32(..)
-        | DataType::Decimal64(..)
-        | DataType::Decimal128(..)
-        | DataType::Decimal256(..) => "numeric",
-        DataType::Float16 | DataType::Float32 => "real",
-        DataType::Float64 => "double precision",
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text",
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => "bytea",
-        DataType::Date32 => "date",
-        DataType::Date64 | DataType::Timestamp(_, None) => "timestamp without time zone",
-        DataType::Timestamp(_, Some(_)) => "timestamp with time zone",
-        DataType::Time32(_) | DataType::Time64(_) => "time without time zone",
-        DataType::Interval(IntervalUnit::YearMonth | IntervalUnit::DayTime | IntervalUnit::MonthDayNano)
-        | DataType::Duration(_) => "interval",
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::ListView(field)
-        | DataType::LargeListView(field)
-        | DataType::FixedSizeList(field, _) => {
-            return format!("{}[]", type_name(field.data_type()));
-        }
-        DataType::Dictionary(_, values) => return type_name(values),
-        numeric if is_numeric(numeric) => "numeric",
-        DataType::Struct(fields) if fields.iter().any(|field| field.name() == INTERVAL) => "interval",
-        DataType::Struct(fields) if fields.iter().any(|field| field.name() == TIMETZ) => "time with time zone",
-        DataType::Struct(_) => json_types::name_of(data_type).unwrap_or("record"),
-        other => return other.to_string(),
-    }
-    .to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn types_are_called_as_in_postgresql() {
-        for (data_type, expected) in [
-            (DataType::Int32, "integer"),
-            (DataType::Decimal128(10, 2), "numeric"),
-            (DataType::Utf8View, "text"),
-            (DataType::new_list(DataType::Int64, true), "bigint[]"),
-            (DataType::Null, "unknown"),
-        ] {
-            assert_eq!(type_name(&data_type), expected);
-        }
     }
 }

@@ -64,7 +64,7 @@ struct CastTo {
 
 impl CastTo {
     fn new(to: DataType) -> Self {
-        let name = format!("as {}", super::information::type_name(&to));
+        let name = format!("as {}", crate::datafusion::type_name::type_name(&to));
         Self { to, name, signature: Signature::any(1, Volatility::Immutable) }
     }
 }

@@ -1,5 +1,4 @@
-//! NUMERIC without a precision, which Arrow has no type for: its values in arrays, conversions, operators, functions,
-//! aggregates.
+//! NUMERIC without a precision, which Arrow has no type for: its values in arrays, conversions, keys.
 //!
 //! A value is a struct of one field, `$numeric`, whose bytes `longshore_value::numeric` describes; `longshore_numeric` computes.
 //! Decimals whose scale is known while a statement is planned stay decimals of Arrow, which are faster: columns of type
@@ -7,18 +6,15 @@
 //! values; they are NUMERIC. Two values that differ in their scale alone are equal; so whatever compares them does so by their
 //! keys ([`keys`]).
 
-pub(in crate::datafusion) mod aggregates;
 pub(in crate::datafusion) mod convert;
-mod floats;
-pub(in crate::datafusion) mod functions;
 pub(in crate::datafusion) mod keys;
-pub(in crate::datafusion) mod operators;
 pub(in crate::datafusion) mod values;
 
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::DataFusionError;
 use longshore_numeric::NumberError;
 use longshore_storage::ColumnType;
+use longshore_value::numeric::Limit;
 
 use crate::datafusion::errors::external;
 use crate::{Error, ErrorKind};
@@ -36,6 +32,21 @@ pub(in crate::datafusion) fn is_numeric(data_type: &DataType) -> bool {
 /// Whether values of a type are exact numbers.
 pub(in crate::datafusion) fn is_exact(data_type: &DataType) -> bool {
     data_type.is_integer() || data_type.is_decimal() || is_numeric(data_type)
+}
+
+/// Among the metadata of a field that a cast names: the precision and the scale of a NUMERIC, with a comma between them.
+const LIMIT: &str = "longshore.numeric";
+
+/// A field whose values have these digits at most.
+pub(in crate::datafusion) fn with_limit(field: Field, limit: Limit) -> Field {
+    let Limit { precision, scale } = limit;
+    field.with_metadata([(LIMIT.to_owned(), format!("{precision},{scale}"))].into())
+}
+
+/// The limit of a NUMERIC that a cast names.
+pub(in crate::datafusion) fn limit(field: &Field) -> Option<Limit> {
+    let (precision, scale) = field.metadata().get(LIMIT)?.split_once(',')?;
+    Limit::new(precision.parse().ok()?, scale.parse().ok()?)
 }
 
 /// An error of a computation.

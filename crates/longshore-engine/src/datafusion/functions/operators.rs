@@ -18,9 +18,9 @@ use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPla
 
 use super::casts::{self, cast_number};
 use super::equality;
-use super::numeric::functions::{LARGER, SMALLER, function};
+use super::exact::functions::{LARGER, SMALLER, function};
+use super::exact::operators::operand;
 use super::numeric::keys::key;
-use super::numeric::operators::operand;
 use super::numeric::values::Numbers;
 use super::numeric::{data_type, is_exact, is_numeric};
 use super::patterns::operators::{bytes_like, matching};

@@ -3,7 +3,7 @@
 //! A NUMERIC has a scale that is shown and does not count in comparisons. So whatever sorts, groups or joins by one does so
 //! by its key; a group shows the value of one of its rows. An average of exact numbers becomes a sum divided by a count, both
 //! of which other aggregates of the same values share. All of this happens when the types of a plan are final, before
-//! `DataFusion` coerces them. Not here: comparisons that are written as such (`functions::numeric::operators`).
+//! `DataFusion` coerces them. Not here: comparisons that are written as such (`functions::exact::operators`).
 
 use std::sync::{Arc, LazyLock};
 
@@ -21,8 +21,8 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 
 use crate::datafusion::functions::checked::CheckedSum;
-use crate::datafusion::functions::numeric::keys::key;
-use crate::datafusion::functions::numeric::operators::quotient;
+use crate::datafusion::functions::exact::operators::quotient;
+use crate::datafusion::functions::numeric::keys::{key, text_key};
 use crate::datafusion::functions::numeric::{is_exact, is_numeric};
 
 static SUM: LazyLock<Arc<AggregateUDF>> = LazyLock::new(|| Arc::new(AggregateUDF::new_from_impl(CheckedSum::new())));
@@ -146,7 +146,13 @@ impl Parts {
                 let WindowFunction { fun, params } = call.as_mut();
                 let is_average =
                     fun.name() == "avg" && params.args.iter().all(|argument| is_of_exact(argument, schema));
-                let mut changed = key_sorts(&mut params.order_by, schema);
+                let mut changed = false;
+                for sort in &mut params.order_by {
+                    if is_of_numeric(&sort.expr, schema) {
+                        sort.expr = text_key(std::mem::take(&mut sort.expr));
+                        changed = true;
+                    }
+                }
                 for expr in &mut params.partition_by {
                     changed |= key_in_place(expr, schema);
                 }

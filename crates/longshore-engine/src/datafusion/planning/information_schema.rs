@@ -22,7 +22,7 @@ use measures::Measures;
 
 use super::planner::Planner;
 use crate::catalog::{Entry, Key, Origin, Role, Rules, SYSTEM_SCHEMAS, Table};
-use crate::datafusion::functions::information::type_name;
+use crate::datafusion::type_name::type_name;
 use crate::sql::names::{self, CATALOG, SCHEMA, USER};
 
 /// The table of this name, if it is one of these.

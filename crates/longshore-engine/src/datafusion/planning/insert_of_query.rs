@@ -1,8 +1,8 @@
-//! INSERT of the rows of a query into a table with columns of types that Arrow has not.
+//! INSERT of the rows of a query.
 //!
-//! `DataFusion` would have Arrow cast the rows to the types of the columns while it plans, which it cannot. So the rows of
-//! such columns keep the types that the query gives them, and become what the columns are when they are appended
-//! (`dml::bulk_appender`).
+//! `DataFusion` would have Arrow cast the rows to the types of the columns while it plans, which it cannot where a type is one
+//! that Arrow has not. So such values keep the types that the query gives them, and become what the columns are when they are
+//! appended (`dml::bulk_appender`).
 
 use std::sync::Arc;
 
@@ -20,9 +20,10 @@ use sqlparser::ast::{Insert, ObjectNamePart, SetExpr, Statement, TableObject};
 use super::planner::Planner;
 use crate::datafusion::errors::external;
 use crate::sql::names;
+use crate::{Error, ErrorKind};
 
 impl Planner {
-    /// The plan of such an INSERT; `None` if `DataFusion` can plan it.
+    /// The plan of such an INSERT; `None` of one with VALUES.
     pub(in crate::datafusion) fn insert_of_query(&self, insert: &Insert) -> Result<Option<LogicalPlan>> {
         let (TableObject::TableName(name), Some(source)) = (&insert.table, &insert.source) else { return Ok(None) };
         if matches!(source.body.as_ref(), SetExpr::Values(_)) && source.with.is_none() {
@@ -31,9 +32,6 @@ impl Planner {
         let name = TableReference::bare(names::relation(name).map_err(external)?);
         let target = self.get_table_source(name.clone())?;
         let schema = target.schema();
-        if !schema.fields().iter().any(|field| is_unknown_to_arrow(field.data_type())) {
-            return Ok(None);
-        }
         let query = Parsed::Statement(Box::new(Statement::Query(source.clone())));
         let rows = self.plan_statement(query)?;
         let given: Vec<&str> = if insert.columns.is_empty() {
@@ -42,6 +40,10 @@ impl Planner {
             insert.columns.iter().map(|name| last_part(&name.0)).collect()
         };
         let columns = rows.schema().columns();
+        if let Some(repeated) = given.iter().enumerate().find(|(at, name)| given[..*at].contains(name)) {
+            let message = format!("column \"{}\" specified more than once", repeated.1);
+            return Err(external(Error::new(ErrorKind::DuplicateColumn, message)));
+        }
         if given.len() != columns.len() {
             return plan_err!("Column count doesn't match insert query!");
         }

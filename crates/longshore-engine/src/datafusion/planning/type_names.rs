@@ -11,7 +11,6 @@ use datafusion::arrow::datatypes::{self as arrow, Field, FieldRef};
 use datafusion::common::Result;
 use datafusion::logical_expr::planner::TypePlanner;
 use longshore_storage::ColumnType;
-use longshore_value::numeric::Limit;
 use sqlparser::ast::{ArrayElemTypeDef, DataType, ObjectNamePart};
 
 use super::time_types::time_type;
@@ -19,10 +18,8 @@ use crate::Error;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::lengths::{CAST, Length};
 use crate::datafusion::functions::json_types::{json, jsonb, jsonpath};
+use crate::datafusion::functions::numeric::with_limit;
 use crate::sql::types::{character_length, column_type};
-
-/// Among the metadata of a field: the precision and the scale of a NUMERIC, with a comma between them.
-const LIMIT: &str = "longshore.numeric";
 
 /// Gives types to names.
 #[derive(Debug)]
@@ -50,9 +47,7 @@ impl TypePlanner for TypeNames {
         };
         let field = Field::new("", numeric.arrow(), true);
         Ok(Some(Arc::new(match numeric {
-            ColumnType::Numeric(Some(Limit { precision, scale })) => {
-                field.with_metadata([(LIMIT.to_owned(), format!("{precision},{scale}"))].into())
-            }
+            ColumnType::Numeric(Some(limit)) => with_limit(field, limit),
             _ => field,
         })))
     }
@@ -88,10 +83,4 @@ fn text(sql_type: &DataType) -> Result<Option<FieldRef>> {
 
 fn wrapper(data_type: arrow::DataType) -> Option<FieldRef> {
     Some(Arc::new(Field::new("", data_type, true)))
-}
-
-/// The limit of a NUMERIC that a cast names.
-pub(in crate::datafusion) fn limit(field: &Field) -> Option<Limit> {
-    let (precision, scale) = field.metadata().get(LIMIT)?.split_once(',')?;
-    Limit::new(precision.parse().ok()?, scale.parse().ok()?)
 }

@@ -5,6 +5,7 @@
 
 use std::ops::ControlFlow;
 
+use longshore_storage::ColumnType;
 use sqlparser::ast::{
     Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SelectItem, SetExpr, VisitMut, VisitorMut,
     WildcardAdditionalOptions,
@@ -61,14 +62,35 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
             } else if origin.is_always() && overriding.is_none() {
                 return Err(given_for_identity(&described.name));
             }
-            // Arrow, which has no such type, makes no value of it from others.
-            if described.column_type.unwrapped().is_some() {
+            // Arrow makes no values of a type that it has not, and no others of them.
+            if described.column_type.unwrapped().is_some() || (is_number(described.column_type) && is_computed(value)) {
                 let given = std::mem::replace(value, build::number(0));
                 *value = build::cast(given, described.column_type);
             }
         }
     }
     Ok(())
+}
+
+fn is_number(column_type: ColumnType) -> bool {
+    matches!(
+        column_type,
+        ColumnType::SmallInt
+            | ColumnType::Integer
+            | ColumnType::BigInt
+            | ColumnType::Real
+            | ColumnType::Double
+            | ColumnType::Decimal { .. }
+    )
+}
+
+/// Whether a value is something else than a literal, which may have a sign.
+fn is_computed(value: &Expr) -> bool {
+    match value {
+        Expr::Value(_) => false,
+        Expr::UnaryOp { expr, .. } => is_computed(expr),
+        _ => true,
+    }
 }
 
 /// Puts VALUES that stand within the source, in WITH or beside other queries, behind FROM, where they are planned as rows

@@ -15,7 +15,7 @@ use datafusion::logical_expr::{
 use super::columns::{Column, Results};
 use super::{Body, Kind, Overload, Row, Value, choose};
 use crate::datafusion::errors::external;
-use crate::datafusion::functions::information::type_name;
+use crate::datafusion::type_name::type_name;
 use crate::{Error, ErrorKind};
 
 /// The functions that these overloads are.

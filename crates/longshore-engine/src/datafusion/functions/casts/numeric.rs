@@ -15,8 +15,8 @@ use datafusion::common::Result;
 
 use super::text;
 use crate::datafusion::errors::external;
-use crate::datafusion::functions::information::type_name;
 use crate::datafusion::functions::numeric::convert;
+use crate::datafusion::type_name::type_name;
 use crate::{Error, ErrorKind};
 
 /// Whole numbers up to here are doubles, and up to there REALs, without a change.
@@ -91,7 +91,9 @@ pub(in crate::datafusion) fn convert(array: &ArrayRef, to: &DataType) -> Result<
             let narrow = |value: f64| {
                 let real = value as f32;
                 let is_lost = (real.is_infinite() && value.is_finite()) || (real == 0.0 && value != 0.0);
-                if is_lost { Err(out_of_range(&value, to)) } else { Ok(real) }
+                let edge = if real == 0.0 { "underflow" } else { "overflow" };
+                let lost = || Error::new(ErrorKind::OutOfRange, format!("value out of range: {edge}"));
+                if is_lost { Err(lost()) } else { Ok(real) }
             };
             Ok(Arc::new(floats.try_unary::<_, Float32Type, _>(narrow).map_err(external)?))
         }
@@ -113,7 +115,6 @@ fn mapped<T: ArrowPrimitiveType>(
 fn out_of_range(value: &dyn std::fmt::Display, to: &DataType) -> Error {
     let message = match to {
         to if to.is_integer() => format!("{} out of range", type_name(to)),
-        DataType::Float32 => "value out of range: overflow".to_owned(),
         _ => format!("\"{value}\" is out of range for type {}", type_name(to)),
     };
     Error::new(ErrorKind::OutOfRange, message)

@@ -16,8 +16,8 @@ use longshore_value::float::{Double, Real};
 use longshore_value::numeric::Limit;
 
 use crate::datafusion::errors::external;
-use crate::datafusion::functions::information::type_name;
 use crate::datafusion::functions::numeric::failed;
+use crate::datafusion::type_name::type_name;
 use crate::{Error, ErrorKind};
 
 /// Whether values of one type are read, or written, here to become those of another.

@@ -25,7 +25,7 @@ use datafusion::logical_expr::{
 };
 
 use crate::datafusion::errors::external;
-use crate::datafusion::functions::numeric::aggregates::{MomentsAccumulator, Wanted, missing, state_fields};
+use crate::datafusion::functions::exact::aggregates::{MomentsAccumulator, Wanted, missing, state_fields};
 use crate::datafusion::functions::numeric::{data_type, is_numeric};
 use crate::{Error, ErrorKind};
 use exact::{DecimalGroups, ExactGroups, ExactSum};
@@ -141,7 +141,8 @@ impl AggregateUDFImpl for CheckedSum {
     fn coerce_types(&self, arg_types: &[DataType]) -> Result<Vec<DataType>> {
         let [known] = arg_types else { return Err(missing("sum", arg_types)) };
         Ok(vec![match known {
-            DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::UInt8 | DataType::UInt16 => DataType::Int64,
+            // Asked again about what it made of types, it makes the same of them.
+            DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::UInt8 | DataType::UInt16 => DataType::Int32,
             DataType::Int64 | DataType::UInt32 => DataType::Decimal128(19, 0),
             DataType::UInt64 => DataType::Decimal128(20, 0),
             DataType::Decimal32(precision, scale) | DataType::Decimal64(precision, scale) => {
@@ -162,6 +163,7 @@ impl AggregateUDFImpl for CheckedSum {
                 Err(external(Error::new(ErrorKind::OutOfRange, message)))
             }
             [DataType::Float32] => Ok(DataType::Float32),
+            [DataType::Int32] => Ok(DataType::Int64),
             [known] if is_numeric(known) => Ok(data_type()),
             types => self.inner().return_type(types),
         }

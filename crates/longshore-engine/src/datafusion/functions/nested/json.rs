@@ -11,9 +11,9 @@ use longshore_json::{JsonError, Number, Value, validate};
 
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::numeric;
-use crate::datafusion::functions::information::type_name;
 use crate::datafusion::functions::json_types::{failed, is_jsonb, name_of, texts, wrapped};
 use crate::datafusion::functions::numeric::is_numeric;
+use crate::datafusion::type_name::type_name;
 use crate::{Error, ErrorKind};
 
 /// `array` as values of the type `to`, where one of the types is JSON, JSONB or JSONPATH.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{Array, ArrayRef, BinaryViewBuilder};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, StringViewBuilder};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{
@@ -14,9 +14,8 @@ use super::is_exact;
 use super::values::Numbers;
 use crate::datafusion::functions::element_wise::map_values;
 
-static KEY: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    Arc::new(ScalarUDF::new_from_impl(NumericKey { signature: Signature::user_defined(Volatility::Immutable) }))
-});
+static KEY: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| Arc::new(NumericKey::function(false)));
+static TEXT_KEY: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| Arc::new(NumericKey::function(true)));
 
 /// The name of the function.
 pub(in crate::datafusion) const KEY_NAME: &str = "numeric key";
@@ -32,6 +31,11 @@ pub(in crate::datafusion) fn key(expr: Expr) -> Expr {
     KEY.call(vec![expr])
 }
 
+/// The same as a text, by which a window can be sorted: `DataFusion` has no frames over bytes. A byte is a character.
+pub(in crate::datafusion) fn text_key(expr: Expr) -> Expr {
+    TEXT_KEY.call(vec![expr])
+}
+
 /// What the key is of, if `expr` is one.
 pub(in crate::datafusion) fn keyed(expr: &Expr) -> Option<&Expr> {
     match expr {
@@ -43,12 +47,24 @@ pub(in crate::datafusion) fn keyed(expr: &Expr) -> Option<&Expr> {
 /// The function, which nobody can call by its name.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct NumericKey {
+    is_text: bool,
     signature: Signature,
+}
+
+impl NumericKey {
+    fn function(is_text: bool) -> ScalarUDF {
+        let signature = Signature::user_defined(Volatility::Immutable);
+        ScalarUDF::new_from_impl(Self { is_text, signature })
+    }
+
+    fn data_type(&self) -> DataType {
+        if self.is_text { DataType::Utf8View } else { DataType::BinaryView }
+    }
 }
 
 impl ScalarUDFImpl for NumericKey {
     fn name(&self) -> &'static str {
-        KEY_NAME
+        if self.is_text { "numeric key as text" } else { KEY_NAME }
     }
 
     fn signature(&self) -> &Signature {
@@ -60,12 +76,12 @@ impl ScalarUDFImpl for NumericKey {
     }
 
     fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
-        Ok(DataType::BinaryView)
+        Ok(self.data_type())
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
-        Ok(Arc::new(Field::new(self.name(), DataType::BinaryView, nullable)))
+        Ok(Arc::new(Field::new(self.name(), self.data_type(), nullable)))
     }
 
     fn is_strict(&self) -> bool {
@@ -74,8 +90,17 @@ impl ScalarUDFImpl for NumericKey {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [value] = args.args.as_slice() else { return internal_err!("{KEY_NAME} takes one argument") };
-        map_values(value, keys)
+        map_values(value, |array| if self.is_text { keys(array).map(|keys| texts(&keys)) } else { keys(array) })
     }
+}
+
+/// Keys as texts, in the same order: each byte is the character of that number.
+fn texts(keys: &ArrayRef) -> ArrayRef {
+    let mut builder = StringViewBuilder::with_capacity(keys.len());
+    for key in keys.as_binary_view() {
+        builder.append_option(key.map(|key| key.iter().copied().map(char::from).collect::<String>()));
+    }
+    Arc::new(builder.finish())
 }
 
 /// The keys of exact numbers.

@@ -2,7 +2,7 @@
 
 use longshore_storage::ColumnType;
 
-use crate::datafusion::functions::information::type_name;
+use crate::datafusion::type_name::type_name;
 
 /// What there is to say of a type.
 #[derive(Default)]

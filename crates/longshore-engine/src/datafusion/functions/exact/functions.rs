@@ -13,10 +13,11 @@ use datafusion::logical_expr::{
 };
 use longshore_numeric::{Number, NumberError, factorial};
 
-use super::values::{Operand, columnar, numerics, rows_of};
-use super::{convert, data_type, failed, floats, is_exact, is_numeric};
+use super::floats;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::numeric;
+use crate::datafusion::functions::numeric::values::{Operand, columnar, numerics, rows_of};
+use crate::datafusion::functions::numeric::{convert, data_type, failed, is_exact, is_numeric};
 use crate::{Error, ErrorKind};
 
 /// What is made of numbers of any digits.
@@ -179,7 +180,7 @@ impl Math {
     }
 
     fn missing(&self, types: &[DataType]) -> DataFusionError {
-        let shown: Vec<String> = types.iter().map(crate::datafusion::functions::information::type_name).collect();
+        let shown: Vec<String> = types.iter().map(crate::datafusion::type_name::type_name).collect();
         let message = format!("function {}({}) does not exist", self.name, shown.join(", "));
         external(Error::new(ErrorKind::NoFunction, message))
     }

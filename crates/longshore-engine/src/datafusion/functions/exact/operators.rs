@@ -9,10 +9,11 @@ use std::sync::{Arc, LazyLock};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::expr::{Placeholder, ScalarFunction};
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::type_coercion::is_signed_numeric;
 use datafusion::logical_expr::{
     BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
     ScalarUDFImpl, Signature, Volatility,
@@ -20,16 +21,19 @@ use datafusion::logical_expr::{
 use sqlparser::ast::BinaryOperator;
 
 use super::functions::function;
-use super::keys::{key, keyed};
-use super::values::{Operand, columnar, numerics, rows_of};
-use super::{data_type, failed, is_exact, is_numeric};
+use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::cast_number;
-use crate::datafusion::planning::type_names::limit;
+use crate::datafusion::functions::numeric::keys::{key, keyed};
+use crate::datafusion::functions::numeric::values::{Operand, columnar, numerics, rows_of};
+use crate::datafusion::functions::numeric::{data_type, failed, is_exact, is_numeric, limit};
+use crate::datafusion::type_name::type_name;
+use crate::sql::numbers;
+use crate::{Error, ErrorKind};
 
 /// Digits of a product, and of a sum, up to which decimals are computed in 38 digits, which fails if they do not suffice.
 /// Beyond, it is likely enough that they do not.
 const PRODUCT_DIGITS_MAX: i32 = 57;
-const SUM_DIGITS_MAX: i32 = 40;
+const SUM_DIGITS_MAX: i32 = 37;
 
 /// The functions of operators.
 static ARITHMETIC: LazyLock<[Arc<ScalarUDF>; 5]> = LazyLock::new(|| {
@@ -45,6 +49,26 @@ impl ExprPlanner for NumericOperators {
         if expr.op == BinaryOperator::PGExp {
             return Ok(PlannerResult::Planned(function("power").call(vec![expr.left, expr.right])));
         }
+        if let BinaryOperator::PGCustomBinaryOperator(names) = &expr.op
+            && let [name] = names.as_slice()
+        {
+            let operator = match name.as_str() {
+                numbers::NEGATIVE => return negative(expr.left, schema).map(PlannerResult::Planned),
+                numbers::DISTINCT => Operator::IsDistinctFrom,
+                numbers::NOT_DISTINCT => Operator::IsNotDistinctFrom,
+                _ => return Ok(PlannerResult::Original(expr)),
+            };
+            let (left, right) = (settled(expr.left, schema), settled(expr.right, schema));
+            let planned = operation(&left, operator, &right, schema)?;
+            let own = || {
+                Expr::BinaryExpr(BinaryExpr {
+                    left: Box::new(left.clone()),
+                    op: operator,
+                    right: Box::new(right.clone()),
+                })
+            };
+            return Ok(PlannerResult::Planned(planned.unwrap_or_else(own)));
+        }
         if expr.op == BinaryOperator::StringConcat {
             let RawBinaryExpr { op, left, right } = expr;
             let (left, right) = (as_text(left, schema)?, as_text(right, schema)?);
@@ -58,6 +82,26 @@ impl ExprPlanner for NumericOperators {
             None => PlannerResult::Original(RawBinaryExpr { op, left, right }),
         })
     }
+}
+
+/// With the other sign.
+fn negative(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    let expr = settled(expr, schema);
+    let known = expr.get_type(schema)?;
+    if is_numeric(&known) {
+        return Ok(call(Operator::Minus, Expr::Literal(ScalarValue::Int32(Some(0)), None), expr));
+    }
+    let has_sign = is_signed_numeric(&known) || known.is_null();
+    // Those of other types that Arrow has not are told when types are final.
+    if has_sign || matches!(known, DataType::Interval(_) | DataType::Duration(_) | DataType::Struct(_)) {
+        return Ok(Expr::Negative(Box::new(expr)));
+    }
+    Err(missing_operator("-", &known))
+}
+
+fn missing_operator(operator: &str, of: &DataType) -> DataFusionError {
+    let message = format!("operator does not exist: {operator} {}", type_name(of));
+    external(Error::new(ErrorKind::NoFunction, message))
 }
 
 /// A NUMERIC as a text, others as they are.
@@ -179,7 +223,10 @@ fn computes(operator: Operator, left: &DataType, right: &DataType) -> bool {
     };
     match operator {
         Operator::Divide => true,
-        Operator::Multiply => left_whole + left_scale + right_whole + right_scale > PRODUCT_DIGITS_MAX,
+        Operator::Multiply => {
+            let (left, right) = (left_whole + left_scale, right_whole + right_scale);
+            left.max(right) > SUM_DIGITS_MAX || left + right > PRODUCT_DIGITS_MAX
+        }
         _ => left_whole.max(right_whole) + left_scale.max(right_scale) > SUM_DIGITS_MAX,
     }
 }

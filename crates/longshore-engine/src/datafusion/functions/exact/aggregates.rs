@@ -19,10 +19,10 @@ use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, Signature, Volatility};
 use longshore_numeric::{Moments, Number, Spread};
 
-use super::values::{Numbers, NumericBuilder};
-use super::{data_type, failed, is_exact};
 use crate::datafusion::errors::external;
-use crate::datafusion::functions::information::type_name;
+use crate::datafusion::functions::numeric::values::{Numbers, NumericBuilder};
+use crate::datafusion::functions::numeric::{data_type, failed, is_exact};
+use crate::datafusion::type_name::type_name;
 use crate::{Error, ErrorKind};
 
 /// The aggregates that take the place of `DataFusion`'s.
@@ -30,7 +30,7 @@ pub(in crate::datafusion) fn functions() -> Vec<AggregateUDF> {
     let spread = |theirs, sample, root| Kind::Spread { theirs, spread: Spread { sample, root } };
     let kinds = [
         (Kind::Average(avg_udaf()), vec!["mean"]),
-        (spread(var_samp_udaf(), true, false), vec!["var_sample", "variance"]),
+        (spread(var_samp_udaf(), true, false), vec!["var_samp", "var_sample", "variance"]),
         (spread(var_pop_udaf(), false, false), vec!["var_population"]),
         (spread(stddev_udaf(), true, true), vec!["stddev_samp"]),
         (spread(stddev_pop_udaf(), false, true), vec![]),

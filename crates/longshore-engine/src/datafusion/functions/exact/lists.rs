@@ -1,0 +1,107 @@
+//! `coalesce`, `nullif`, `greatest` and `least` where NUMERIC is among their arguments; the rest is `DataFusion`'s.
+//!
+//! They take such arguments here while a statement is planned; what is done is put in their place when types are final
+//! (`functions::operators`).
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::Result;
+use datafusion::functions::core;
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
+    Volatility,
+};
+
+use crate::datafusion::functions::numeric::{data_type, is_exact, is_numeric};
+
+/// The functions.
+pub(in crate::datafusion) fn functions() -> Vec<ScalarUDF> {
+    let theirs = [core::coalesce(), core::nullif(), core::greatest(), core::least()];
+    theirs.into_iter().map(|theirs| ScalarUDF::new_from_impl(OfOneType::new(theirs))).collect()
+}
+
+/// A function whose arguments have one type.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct OfOneType {
+    theirs: Arc<ScalarUDF>,
+    signature: Signature,
+}
+
+impl OfOneType {
+    fn new(theirs: Arc<ScalarUDF>) -> Self {
+        let signature = match &theirs.signature().type_signature {
+            TypeSignature::UserDefined => Signature::user_defined(Volatility::Immutable),
+            other => {
+                let either = vec![TypeSignature::UserDefined, other.clone()];
+                Signature::one_of(either, Volatility::Immutable)
+            }
+        };
+        Self { theirs, signature }
+    }
+
+    fn inner(&self) -> &dyn ScalarUDFImpl {
+        self.theirs.inner().as_ref()
+    }
+
+    /// The type of the result, where NUMERIC is among these.
+    fn of(types: &[DataType]) -> Option<DataType> {
+        let is_number =
+            |known: &DataType| is_exact(known) || known.is_floating() || known.is_string() || known.is_null();
+        if !types.iter().any(is_numeric) || !types.iter().all(is_number) {
+            return None;
+        }
+        Some(if types.iter().any(DataType::is_floating) { DataType::Float64 } else { data_type() })
+    }
+}
+
+impl ScalarUDFImpl for OfOneType {
+    fn name(&self) -> &str {
+        self.theirs.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.theirs.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        if Self::of(types).is_some() { Ok(types.to_vec()) } else { self.inner().coerce_types(types) }
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match Self::of(types) {
+            Some(of) if self.name() != "nullif" || types.first().is_some_and(is_numeric) => Ok(of),
+            Some(_) => Ok(types[0].clone()),
+            None => self.inner().return_type(types),
+        }
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let types: Vec<DataType> = args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
+        if Self::of(&types).is_none() {
+            return self.inner().return_field_from_args(args);
+        }
+        Ok(Arc::new(Field::new(self.name(), self.return_type(&types)?, true)))
+    }
+
+    fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        self.inner().simplify(args, info)
+    }
+
+    fn conditional_arguments<'a>(&self, args: &'a [Expr]) -> Option<(Vec<&'a Expr>, Vec<&'a Expr>)> {
+        self.inner().conditional_arguments(args)
+    }
+
+    fn short_circuits(&self) -> bool {
+        self.inner().short_circuits()
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        self.inner().invoke_with_args(args)
+    }
+}
