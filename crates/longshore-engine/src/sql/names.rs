@@ -113,9 +113,10 @@ pub(crate) fn quoted(name: &str) -> String {
     if let Some((schema, own)) = name.split_once(SEPARATOR) {
         return format!("{}.{}", quoted(schema), quoted(own));
     }
+    let is_keyword = || sqlparser::keywords::ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_ok();
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-        && sqlparser::keywords::ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_err();
+        && (name == SCHEMA || !is_keyword());
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 

@@ -78,7 +78,7 @@ fn included(like: &Like<'_>) -> Result<BTreeSet<Part>, Error> {
             None => return Err(Error::syntax(format!("LIKE includes no {}", what.to_uppercase()))),
         };
         for part in of {
-            if is_included { drop(parts.insert(part)) } else { drop(parts.remove(&part)) }
+            let _ = if is_included { parts.insert(part) } else { parts.remove(&part) };
         }
     }
     Ok(parts)
