@@ -58,7 +58,15 @@ fn create(parser: &mut Parser) -> Result<DomainStatement, ParserError> {
     loop {
         let constraint = constraint_name(parser)?;
         if parser.parse_keyword(Keyword::DEFAULT) {
-            default = Some(parser.parse_expr()?);
+            // NOT NULL behind it is a constraint, which the parser takes for IS NOT NULL.
+            default = Some(match parser.parse_expr()? {
+                Expr::IsNotNull(value) => {
+                    not_null = true;
+                    *value
+                }
+                Expr::IsNull(value) => *value,
+                value => value,
+            });
         } else if parser.parse_keywords(&[Keyword::NOT, Keyword::NULL]) {
             not_null = true;
         } else if parser.parse_keyword(Keyword::NULL) {
@@ -132,7 +140,7 @@ mod tests {
     #[test]
     fn clauses_come_in_any_order() {
         let verb = parsed(
-            "CREATE DOMAIN public.d AS integer CONSTRAINT c CHECK ((VALUE > 0)) NOT NULL DEFAULT 5 CHECK (value < 9)",
+            "CREATE DOMAIN public.d AS integer CONSTRAINT c CHECK ((VALUE > 0)) DEFAULT 5 NOT NULL CHECK (value < 9)",
         );
         let DomainVerb::Create { not_null: true, default: Some(_), checks, .. } = verb else { panic!("{verb:?}") };
         assert_eq!(checks.len(), 2);
