@@ -323,17 +323,18 @@ fn page(name: &str) -> String {
 macro_rules! kinds {
     ($($kind:ident)*) => {
         const KINDS: &[ErrorKind] = &[$(ErrorKind::$kind),*];
-        const _: fn(ErrorKind) = |kind| match kind { $(ErrorKind::$kind)|* => {} };
+        const _: fn(ErrorKind) = |kind| match kind { $(ErrorKind::$kind)|* | ErrorKind::Coded(_) => {} };
     };
 }
 kinds!(
     Syntax Unsupported NotFound NoColumn NoObject NoFunction Ambiguous Grouping ConflictTarget Exists Dependent Invalid
     Data Io Damaged Memory Cancelled Conflict NotNull Duplicate ForeignKey Check Generated OutOfRange InvalidText
     TooLong RegularExpression Substring Subscript EscapeSequence EscapeUse Encoding NullNotAllowed
-    DivisionByZero SequenceLimit State DuplicateObject DuplicateColumn DuplicateAlias Windowing ViewCheck TypeMismatch
+    DateTimeFormat DateTimeRange IntervalField ZoneDisplacement DivisionByZero InvalidPower InvalidLogarithm InvalidBucket
+    SequenceLimit State DuplicateObject DuplicateColumn DuplicateAlias Windowing ViewCheck TypeMismatch
     WrongObject Cardinality
     InvalidForeignKey ActiveTransaction NoTransaction NoSavepoint Aborted ReadOnly PreparedExists NoPrepared TooLarge
-    TooComplex Internal
+    TooComplex NoSchema SchemaExists InvalidTable InvalidColumn Privilege ReservedName InvalidName Internal
 );
 
 #[test]

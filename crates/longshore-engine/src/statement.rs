@@ -25,12 +25,15 @@ mod objects;
 mod own_types;
 mod pivot;
 pub(crate) mod prepare;
+mod query;
 mod refuse;
 mod rejects;
 mod renames;
+mod reset;
 pub(crate) mod resolve;
 pub(crate) mod restore;
 mod rows;
+mod run_prepared;
 mod schemas;
 mod sequence;
 mod set_config;
@@ -51,28 +54,23 @@ mod view;
 mod with_changes;
 
 pub(crate) use client_settings::ClientSettings;
+pub(crate) use run_prepared::{Arguments, execute_prepared};
 pub(crate) use streams::{SharedWriter, Streams};
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use longshore_load::Control;
-use longshore_storage::Datum;
-use sqlparser::ast::{
-    DescribeAlias, Expr, Ident, ObjectName, ObjectType, Query, Reset, Select, Set, SetExpr, Statement, With,
-};
+use sqlparser::ast::{DescribeAlias, ObjectType, Query, Select, SetExpr, Statement, With};
 
 use nature::nature;
 use prepare::Execution;
-use shaped::point_query_outcome;
+use query::{explain, run_query};
+use reset::reset_settings;
 
 use crate::catalog::{Catalog, Entry};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
-use crate::prepared::{Done, PointQueryPlan, Prepared, Shapes};
-use crate::report::without;
-use crate::sql::explain::ExplainOptions;
-use crate::sql::parameters::{bind, literal};
-use crate::sql::{self, Parsed, build, repeated, slips};
+use crate::prepared::Shapes;
+use crate::sql::{self, Parsed, build, slips};
 use crate::transaction::{Block, Nature, StatementTransaction};
 use crate::{Database, Error, ErrorKind, Outcome};
 
@@ -239,107 +237,12 @@ fn with_hint(error: Error, catalog: &Catalog) -> Error {
     }
 }
 
-/// RESET: what it names becomes what it was at first; of all, what sessions have for themselves.
-fn reset_settings(session: &mut SessionContext<'_>, reset: &Reset) -> Result<Outcome, Error> {
-    let name = match reset {
-        Reset::ALL => {
-            session.settings.reset();
-            for name in transaction::SESSION_SETTINGS.into_iter().chain(time_settings::NAMES) {
-                reset_setting(session, &ObjectName::from(vec![Ident::new(name)]))?;
-            }
-            return follow_path(session, Outcome::done("RESET"));
-        }
-        Reset::ConfigurationParameter(name) => name,
-    };
-    reset_setting(session, name)?;
-    follow_path(session, Outcome::done("RESET"))
-}
-
-fn reset_setting(session: &mut SessionContext<'_>, name: &ObjectName) -> Result<(), Error> {
-    let values = vec![Expr::Identifier(Ident::new("DEFAULT"))];
-    let set = Statement::Set(Set::SingleAssignment { scope: None, hivevar: false, variable: name.clone(), values });
-    let done = self::set(session, &set);
-    done.unwrap_or_else(|| Err(Error::no_object(format!("setting {name} does not exist, or cannot be changed"))))
-        .map(|_| ())
-}
-
 /// Executes `statement` if it sets something that there is.
 fn set(session: &mut SessionContext<'_>, statement: &Statement) -> Option<Result<Outcome, Error>> {
     transaction::control(session.block, session.control, statement)
         .or_else(|| settings::set(session.database, statement))
         .or_else(|| time_settings::set(session.block, statement))
         .or_else(|| session.settings.execute(statement))
-}
-
-/// The values of parameters.
-pub(crate) enum Arguments<'a> {
-    Values(&'a [Datum<'a>]),
-    Expressions(&'a [Expr]),
-}
-
-/// Executes a prepared statement, in the session's transaction block or in a transaction of its own.
-pub(crate) async fn execute_prepared(
-    session: SessionContext<'_>,
-    prepared: &Prepared,
-    arguments: Arguments<'_>,
-) -> Result<Outcome, Error> {
-    let SessionContext { database, block, control, .. } = session;
-    let (given, values) = match arguments {
-        Arguments::Values(values) => (values.len(), Some(Cow::Borrowed(values))),
-        Arguments::Expressions(expressions) => (expressions.len(), prepare::values(expressions).map(Cow::Owned)),
-    };
-    block.refuse_if_failed()?;
-    prepared.check_count(given).inspect_err(|_| block.fail())?;
-    let literals = match arguments {
-        Arguments::Values(_) => None,
-        Arguments::Expressions(expressions) => prepare::literals(expressions),
-    };
-    let values = values.and_then(|values| prepared.in_declared_types(values));
-    let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };
-    let outcome = block
-        .run(nature, control, async |transaction| {
-            let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
-            if literals.is_some() || values.is_some() {
-                let run = |point_query: &PointQueryPlan| match (&literals, &values) {
-                    (Some(literals), _) => prepared.run_literals(point_query, transaction, literals, control),
-                    (None, Some(values)) => transaction.with(|transaction| point_query.run(transaction, values)),
-                    (None, None) => Ok(Done::Planner),
-                };
-                if let Some(done) = prepared.with_point_query(&database.catalog, transaction, run)
-                    && let Some(outcome) = point_query_outcome(&context, done?)?
-                {
-                    return Ok(outcome);
-                }
-            }
-            let texts = match arguments {
-                Arguments::Values(values) => prepared.texts(values.iter().map(|value| literal(*value))),
-                Arguments::Expressions(expressions) => prepared.texts(expressions.iter().cloned()),
-            };
-            let mut statement = prepared.statement.clone();
-            let outcome = if let Some(values) = values {
-                let types = &prepared.types;
-                let parameters = Parameters { plans: &prepared.plans, types, values: values.into_owned(), texts };
-                let context = Context { parameters: Some(&parameters), ..context };
-                Box::pin(execute_tree(&context, statement)).await?
-            } else {
-                bind(&mut statement, &texts)?;
-                Box::pin(execute_tree(&context, statement)).await?
-            };
-            if nature == Nature::Writes {
-                foreign::run_actions(&Context {
-                    database,
-                    control,
-                    transaction,
-                    parameters: None,
-                    with: None,
-                    named: &[],
-                })?;
-            }
-            Ok(outcome)
-        })
-        .await;
-    end_of_transaction(database, block)?;
-    if prepared.secrets.is_empty() { outcome } else { without(outcome, prepared.secrets.clone()) }
 }
 
 async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed) -> Result<Outcome, Error> {
@@ -464,30 +367,4 @@ async fn change_with(context: &Context<'_>, with: &With, mut change: Statement) 
     }
     let context = Context { with: Some(with), ..*context };
     Box::pin(execute_tree(&context, change)).await
-}
-
-async fn run_query(context: &Context<'_>, mut query: Box<Query>) -> Result<Outcome, Error> {
-    refuse::unless_reads_only(&query)?;
-    repeated::name_apart(&mut query);
-    let statement = Statement::Query(query);
-    let rows = context.database.queries.query(statement, &context.execution()).await?;
-    Ok(Outcome::Rows(rows))
-}
-
-async fn explain(context: &Context<'_>, explain: Statement) -> Result<Outcome, Error> {
-    let (options, statement) = ExplainOptions::of(&explain)?;
-    let query = match statement {
-        Statement::Query(query) => {
-            refuse::unless_reads_only(query)?;
-            statement.clone()
-        }
-        other => {
-            return Err(Error::unsupported(format!(
-                "EXPLAIN of {} is not supported; explain the query in it",
-                refuse::name(other)
-            )));
-        }
-    };
-    let rows = context.database.queries.explain(query, options, &context.execution()).await?;
-    Ok(Outcome::Rows(rows))
 }

@@ -170,6 +170,15 @@ impl Interval {
         Self::checked(self.months.checked_neg(), self.days.checked_neg(), self.micros.checked_neg())
     }
 
+    /// The interval of parts that may be too large for one.
+    ///
+    /// # Errors
+    ///
+    /// "interval out of range".
+    pub fn of_wide(months: i128, days: i128, micros: i128) -> Result<Self> {
+        Self::checked(months.try_into().ok(), days.try_into().ok(), micros.try_into().ok())
+    }
+
     fn checked(months: Option<i32>, days: Option<i32>, micros: Option<i64>) -> Result<Self> {
         match (months, days, micros) {
             (Some(months), Some(days), Some(micros)) => Ok(Self::new(months, days, micros)),

@@ -411,6 +411,3 @@ impl fmt::Display for Numeric<'_> {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use longshore_engine::nested_texts;
+use longshore_engine::{nested_texts, shown_times};
 use longshore_storage::ColumnType;
 use longshore_value::numeric::Numeric;
 
@@ -135,6 +135,8 @@ impl Refusal {
 /// When a value has no text.
 #[must_use]
 pub fn of_batch(batch: &RecordBatch) -> Vec<Vec<Value>> {
+    let times = shown_times(batch).expect("times have texts");
+    let batch = times.as_ref().unwrap_or(batch);
     let options = FormatOptions::default().with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"));
     let columns = batch.columns().iter().map(|column| {
         let formatter = ArrayFormatter::try_new(column, &options).expect("every type has a text");
@@ -176,6 +178,8 @@ pub fn of_batch(batch: &RecordBatch) -> Vec<Vec<Value>> {
 /// When a value has no text.
 #[must_use]
 pub fn texts_of_batch(batch: &RecordBatch) -> Vec<Vec<Option<String>>> {
+    let times = shown_times(batch).expect("times have texts");
+    let batch = times.as_ref().unwrap_or(batch);
     let options = FormatOptions::default().with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"));
     // Arrays, rows and JSON as the shell shows them.
     let shown = |column: &ArrayRef| match nested_texts(column) {

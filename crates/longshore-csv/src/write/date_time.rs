@@ -43,10 +43,10 @@ fn date_text(days: i32) -> [u8; 16] {
 ///
 /// # Panics
 ///
-/// If the time is not within a day.
+/// If the time is not within a day, whose end 24:00:00 is one.
 #[inline]
 pub fn time(out: &mut Vec<u8>, micros: i64) {
-    assert!((0..MICROSECONDS_PER_DAY).contains(&micros), "a time of {micros} microseconds");
+    assert!((0..=MICROSECONDS_PER_DAY).contains(&micros), "a time of {micros} microseconds");
     let (seconds, micros) = (micros as u64 / 1_000_000, micros as u64 % 1_000_000);
     let [_, _, a, b, c, d, e, f] =
         digits_8(seconds / 3600 * 10_000 + seconds / 60 % 60 * 100 + seconds % 60).text.to_le_bytes();
@@ -108,6 +108,7 @@ mod tests {
     fn times_have_no_more_digits_than_needed() {
         assert_eq!(written(|out| time(out, 0)), "00:00:00");
         assert_eq!(written(|out| time(out, MICROSECONDS_PER_DAY - 1)), "23:59:59.999999");
+        assert_eq!(written(|out| time(out, MICROSECONDS_PER_DAY)), "24:00:00");
         assert_eq!(written(|out| time(out, 3_723_500_000)), "01:02:03.5");
         assert_eq!(written(|out| time(out, 100)), "00:00:00.0001");
         assert_eq!(written(|out| timestamp(out, -1)), "1969-12-31 23:59:59.999999");

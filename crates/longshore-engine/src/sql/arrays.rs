@@ -11,7 +11,7 @@ use sqlparser::ast::{
     TableAliasColumnDef, TableFactor, Value, VisitMut, VisitorMut,
 };
 
-use crate::sql::build;
+use crate::sql::{build, headings};
 
 /// The element of an array at subscripts.
 pub(crate) const SUBSCRIPT: &str = "array element at";
@@ -24,24 +24,58 @@ pub(crate) const ALL_OF: &str = "all of array";
 /// An array, or an empty one for NULL.
 const OR_EMPTY: &str = "array or empty";
 
+/// Functions in FROM that read files: what they are told is read as it is written (`datafusion::files`).
+const OF_FILES: [&str; 6] = ["read_arrow", "read_csv", "read_json", "read_parquet", "read_text", "sniff_csv"];
+
 /// Dimensions of an array, at most; as in PostgreSQL.
 const DIMENSIONS_MAX: usize = 6;
 
 /// Writes what `statement` says of arrays out.
 pub(crate) fn write_out(statement: &mut Statement) {
-    let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Writer);
+    let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Writer { kept: 0 });
 }
 
-struct Writer;
+struct Writer {
+    /// Calls around that take arrays as they are written.
+    kept: usize,
+}
 
 impl VisitorMut for Writer {
     type Break = Infallible;
 
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Infallible> {
+        self.kept += usize::from(reads_files(factor));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Infallible> {
+        self.kept -= usize::from(reads_files(factor));
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        self.kept += usize::from(headings::columns_call(expr).is_some());
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
-        if let Some(other) = written_out(expr) {
+        if headings::columns_call(expr).is_some() {
+            self.kept -= 1;
+        } else if self.kept == 0
+            && let Some(other) = written_out(expr)
+        {
             *expr = other;
         }
         ControlFlow::Continue(())
+    }
+}
+
+fn reads_files(factor: &TableFactor) -> bool {
+    match factor {
+        TableFactor::Table { name, args: Some(_), .. } => {
+            OF_FILES.contains(&name.to_string().to_ascii_lowercase().replace('"', "").as_str())
+        }
+        _ => false,
     }
 }
 

@@ -144,7 +144,11 @@ fn written_out(expr: &mut Expr) -> Result<(), Error> {
                 UnaryOperator::PGCubeRoot => "cbrt",
                 _ => return Ok(()),
             };
-            *expr = call(name, vec![take(operand)]);
+            let operand = take(operand);
+            // Those of roots take double precision alone, where functions compute exactly.
+            let is_root = matches!(op, UnaryOperator::PGSquareRoot | UnaryOperator::PGCubeRoot);
+            let operand = if is_root { cast_as(operand, DataType::DoublePrecision) } else { operand };
+            *expr = call(name, vec![operand]);
         }
         Expr::AnyOp { left, compare_op, right, .. } => {
             if let Some((ignore_case, negated)) = like_operator(compare_op)
@@ -408,7 +412,7 @@ mod tests {
             ("a ^@ b", "starts_with(a, b)"),
             ("~ a", "bitwise_not(a)"),
             ("@ -a", "abs(-a)"),
-            ("|/ a", "sqrt(a)"),
+            ("|/ a", "sqrt(CAST(a AS DOUBLE PRECISION))"),
             ("a BETWEEN SYMMETRIC b AND c", "(a BETWEEN b AND c OR a BETWEEN c AND b)"),
             ("a NOT BETWEEN SYMMETRIC b AND c", "(a NOT BETWEEN b AND c AND a NOT BETWEEN c AND b)"),
             ("string_agg(DISTINCT a, b)", "string_agg(DISTINCT a, b ORDER BY a)"),

@@ -176,7 +176,9 @@ pub(super) fn read_tokens(tokens: &mut Vec<TokenWithSpan>) {
         take_variadic(tokens, at);
         if is_keyword(&tokens[at], Keyword::ROWS)
             && let Some(from) = next(tokens, at).filter(|from| is_keyword(&tokens[*from], Keyword::FROM))
-            && next(tokens, from).is_some_and(|open| tokens[open].token == Token::LParen)
+            && let Some(open) = next(tokens, from).filter(|open| tokens[*open].token == Token::LParen)
+            && next(tokens, open).is_some_and(|name| is_column(&tokens[name]))
+            && is_in_from(&tokens[..at])
         {
             tokens[at].token = quoted(ROWS_FROM);
             tokens.drain(at + 1..=from);
@@ -244,6 +246,15 @@ fn is_keyword(token: &TokenWithSpan, keyword: Keyword) -> bool {
     matches!(&token.token, Token::Word(word) if word.keyword == keyword && word.quote_style.is_none())
 }
 
+/// Whether ROWS behind `before` may begin what stands in FROM, and is no column of a list.
+fn is_in_from(before: &[TokenWithSpan]) -> bool {
+    let last = before.iter().rev().find(|token| !matches!(token.token, Token::Whitespace(_)));
+    last.is_some_and(|last| {
+        let keywords = [Keyword::FROM, Keyword::JOIN, Keyword::LATERAL, Keyword::USING];
+        last.token == Token::Comma || keywords.iter().any(|keyword| is_keyword(last, *keyword))
+    })
+}
+
 /// Whether a name of a column comes rather than a query.
 fn is_column(token: &TokenWithSpan) -> bool {
     let queries = [Keyword::SELECT, Keyword::WITH, Keyword::VALUES, Keyword::TABLE, Keyword::FROM];
@@ -268,6 +279,7 @@ mod tests {
             ("SELECT * FROM f(1)", "SELECT * FROM f(1)"),
             ("SELECT * FROM t, unnest(t.a) AS u", "SELECT * FROM t, LATERAL unnest(t.a) AS u"),
             ("SELECT * FROM rows from (f(1), g(2))", "SELECT * FROM \"rows from\"(f(1), g(2))"),
+            ("SELECT 1 AS rows FROM (SELECT 2)", "SELECT 1 AS rows FROM (SELECT 2)"),
             (
                 "SELECT * FROM json_to_record('{}') AS (a int, b text)",
                 "SELECT * FROM json_to_record('{}') AS json_to_record (a INT, b TEXT)",

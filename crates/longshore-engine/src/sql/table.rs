@@ -1,7 +1,7 @@
 //! `TABLE t` as the query that it is short for, `SELECT * FROM t`, and `FROM t` without SELECT likewise.
 //!
-//! Where a statement begins, and behind UNION, INTERSECT and EXCEPT; FROM also where a query stands in parentheses. In
-//! other places they are parts of other clauses. `FROM t SELECT a` is left to the parser.
+//! Where a statement begins, behind UNION, INTERSECT and EXCEPT, and where a query stands in parentheses. In other places
+//! they are parts of other clauses. `FROM t SELECT a` is left to the parser.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
@@ -25,7 +25,7 @@ pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
             _ => false,
         };
         match keyword(&token.token) {
-            Some(Keyword::TABLE) if is_name && begins_query => places.push(at),
+            Some(Keyword::TABLE) if is_name && (begins_query || is_in_parentheses) => places.push(at),
             Some(Keyword::FROM) => {
                 let begins_query = begins_query || is_in_parentheses || before == [None, Some(Keyword::EXPLAIN)];
                 if begins_query && !has_select(&tokens[at + 1..]) {
@@ -34,7 +34,7 @@ pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
             }
             _ => {}
         }
-        is_in_parentheses = token.token == Token::LParen && may_hold_query(before[1]);
+        is_in_parentheses = token.token == Token::LParen && (is_in_parentheses || may_hold_query(before[1]));
         before = [before[1], Some(keyword(&token.token).unwrap_or(Keyword::NoKeyword))];
         if token.token == Token::SemiColon {
             before = [None, None];
@@ -112,6 +112,10 @@ mod tests {
             (
                 "TABLE t UNION ALL TABLE u EXCEPT TABLE v",
                 "SELECT * FROM t UNION ALL SELECT * FROM u EXCEPT SELECT * FROM v",
+            ),
+            (
+                "SELECT 1 FROM ((TABLE t EXCEPT ALL TABLE u) UNION ALL (TABLE v)) AS x",
+                "SELECT 1 FROM ((SELECT * FROM t EXCEPT ALL SELECT * FROM u) UNION ALL (SELECT * FROM v)) AS x",
             ),
             ("DROP TABLE t", "DROP TABLE t"),
             ("TRUNCATE TABLE t", "TRUNCATE TABLE t"),

@@ -99,8 +99,8 @@ pub(crate) fn drop_schemas(
     }
     for schema in &found {
         let (entries, sequences) = objects_of(catalog, schema);
-        let first = entries.first().map(|entry| format!("{} {}", entry.kind(), names::quoted(entry.name())));
-        let first = first.or_else(|| sequences.first().map(|name| format!("sequence {}", names::quoted(name))));
+        let first = entries.first().map(|entry| format!("{} {}", entry.kind(), entry.name()));
+        let first = first.or_else(|| sequences.first().map(|name| format!("sequence {name}")));
         if let Some(first) = first.filter(|_| !cascade) {
             return Err(Error::new(
                 ErrorKind::Dependent,

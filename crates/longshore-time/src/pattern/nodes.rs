@@ -40,13 +40,15 @@ pub(super) fn parse(text: &str) -> Vec<Node> {
     let mut nodes = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let mut is_bare = false;
+        let (mut is_bare, mut is_translated) = (false, false);
         if let Some(behind) = ["FM", "fm"].into_iter().find_map(|prefix| rest.strip_prefix(prefix)) {
             (rest, is_bare) = (behind, true);
         } else if let Some(behind) = ["TM", "tm"].into_iter().find_map(|prefix| rest.strip_prefix(prefix)) {
-            rest = behind;
+            (rest, is_translated) = (behind, true);
         }
         if let Some((keyword, key, letters)) = find(rest) {
+            // Names in a language are as long as they are.
+            is_bare |= is_translated && matches!(key, Key::DayName | Key::MonthName);
             rest = &rest[keyword.len()..];
             let mut ordinal = None;
             for (suffix, found) in [("TH", Some(Ordinal::Upper)), ("th", Some(Ordinal::Lower)), ("SP", None)] {

@@ -6,6 +6,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, DataFusionError, SchemaError};
 
 use crate::ErrorKind;
+use crate::datafusion::type_name::type_name as own_type_name;
 use crate::sql::{headings, slips};
 
 /// Columns that an error shows, at most.
@@ -231,28 +232,15 @@ fn split_types(types: &str) -> Vec<&str> {
 
 /// What PostgreSQL calls a type of Arrow.
 fn type_name(arrow: &str) -> String {
-    match arrow {
-        "Utf8" | "Utf8View" | "LargeUtf8" | "String" => return "text".to_owned(),
-        "Null" => return "unknown".to_owned(),
-        _ => {}
+    // Of a type that Arrow has not, the only field has the name.
+    let wrapped = arrow.strip_prefix("Struct(\"$").and_then(|rest| rest.split_once('"'));
+    match (arrow, wrapped) {
+        (_, Some(("timetz", _))) => "time with time zone".to_owned(),
+        (_, Some((name, _))) => name.to_owned(),
+        ("String", _) => "text".to_owned(),
+        ("UInt64", _) => "bigint".to_owned(),
+        _ => arrow.parse::<DataType>().map_or_else(|_| arrow.to_owned(), |known| own_type_name(&known)),
     }
-    let name = match arrow.parse::<DataType>() {
-        Ok(DataType::Boolean) => "boolean",
-        Ok(DataType::Int8 | DataType::Int16) => "smallint",
-        Ok(DataType::Int32) => "integer",
-        Ok(DataType::Int64 | DataType::UInt64 | DataType::UInt32) => "bigint",
-        Ok(DataType::Float32) => "real",
-        Ok(DataType::Float64) => "double precision",
-        Ok(DataType::Decimal128(..) | DataType::Decimal256(..) | DataType::Decimal64(..)) => "numeric",
-        Ok(DataType::Date32) => "date",
-        Ok(DataType::Time64(_)) => "time without time zone",
-        Ok(DataType::Timestamp(_, None)) => "timestamp without time zone",
-        Ok(DataType::Timestamp(..)) => "timestamp with time zone",
-        Ok(DataType::Interval(_)) => "interval",
-        Ok(DataType::Binary | DataType::BinaryView) => "bytea",
-        _ => return arrow.to_owned(),
-    };
-    name.to_owned()
 }
 
 #[cfg(test)]
@@ -269,6 +257,10 @@ mod tests {
             (
                 "Cannot infer common argument type for comparison operation Boolean = Timestamp(ns)",
                 "operator does not exist: boolean = timestamp without time zone",
+            ),
+            (
+                "Cannot infer common argument type for comparison operation Decimal128(2, 1) = Struct(\"$jsonb\": Utf8View)",
+                "operator does not exist: numeric = jsonb",
             ),
             ("UNION queries have different number of columns", "each UNION query must have the same number of columns"),
             ("Order by column out of bounds, specified: 9, max: 3", "ORDER BY position 9 is not in select list"),

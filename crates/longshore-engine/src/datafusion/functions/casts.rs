@@ -92,7 +92,9 @@ impl PostgresCasts {
 /// `expr` in the type `to`, where both are types of numbers.
 pub(in crate::datafusion) fn cast_number(expr: Expr, to: &DataType, schema: &DFSchema) -> Result<Expr> {
     let from = expr.get_type(schema)?;
-    if numeric::is_ours(&from, to) && !matches!(expr, Expr::ScalarSubquery(_)) {
+    // A subquery is cast within, where Arrow can do it.
+    let is_within = matches!(expr, Expr::ScalarSubquery(_)) && !convert::is_ours(&from, to);
+    if numeric::is_ours(&from, to) && !is_within {
         return Ok(number(expr, to, None));
     }
     expr.cast_to(to, schema)

@@ -99,6 +99,9 @@ impl ScalarUDFImpl for CurrentSchemas {
                     schemas.extend(with_implicit.then_some(ScalarValue::from("pg_catalog")));
                     schemas.push(ScalarValue::from(SCHEMA));
                 }
+                ColumnarValue::Scalar(schema) if schema.is_null() => {
+                    return Ok(ColumnarValue::Scalar(ScalarValue::try_from(args.return_type())?));
+                }
                 ColumnarValue::Scalar(schema) => schemas.push(schema.cast_to(&DataType::Utf8)?),
                 ColumnarValue::Array(_) => return exec_err!("current_schemas takes true or false, as it is written"),
             }

@@ -94,6 +94,27 @@ impl FunctionRewrite for PostgresOperators {
     }
 }
 
+/// CASE, COALESCE and the like of numbers of several types in the type of all of them.
+pub(in crate::datafusion) fn list_of_numbers(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    match expr {
+        Expr::Case(Case { expr, when_then_expr, else_expr }) => {
+            let (whens, mut results): (Vec<Box<Expr>>, Vec<Expr>) =
+                when_then_expr.into_iter().map(|(when, then)| (when, *then)).unzip();
+            let has_else = else_expr.is_some();
+            results.extend(else_expr.map(|expr| *expr));
+            let (mut results, changed) = united(results, of_list, schema)?;
+            let else_expr = if has_else { results.pop().map(Box::new) } else { None };
+            let when_then_expr = whens.into_iter().zip(results.into_iter().map(Box::new)).collect();
+            Ok(Transformed::new_transformed(Expr::Case(Case { expr, when_then_expr, else_expr }), changed))
+        }
+        Expr::ScalarFunction(ScalarFunction { func, args }) if OF_ONE_TYPE.contains(&func.name()) => {
+            let (args, changed) = united(args, of_list, schema)?;
+            Ok(Transformed::new_transformed(Expr::ScalarFunction(ScalarFunction { func, args }), changed))
+        }
+        other => Ok(Transformed::no(other)),
+    }
+}
+
 /// Takes the casts to NUMERIC back that a list got for the scales of its values, if that is all that makes it one: a sum shows
 /// the greatest scale of its values anyway, and is computed faster over decimals. Whether it was so.
 fn of_one_scale(list: &mut Expr, schema: &DFSchema) -> bool {

@@ -2,9 +2,8 @@
 
 mod sizes;
 
-use super::calls::Kind::{Bool, Int, Text, Texts};
+use super::calls::Kind::{Bool, Int, Text};
 use super::calls::{Given, Overload, of};
-use crate::sql::names::SCHEMA;
 
 /// The functions of this chapter.
 pub(super) fn overloads() -> impl Iterator<Item = Overload> {
@@ -15,10 +14,6 @@ pub(super) fn overloads() -> impl Iterator<Item = Overload> {
 const UTF8: i32 = 6;
 
 const OVERLOADS: &[Overload] = &[
-    of("current_schemas", &[Bool], Texts, |row| {
-        let implicit = row.bool(0).then(|| Some("pg_catalog".to_owned()));
-        Ok(implicit.into_iter().chain([Some(SCHEMA.to_owned())]).collect::<Vec<_>>().into())
-    }),
     of("inet_client_addr", &[], Text, |_| Ok(Given::Null)),
     of("inet_client_port", &[], Int, |_| Ok(Given::Null)),
     of("inet_server_addr", &[], Text, |_| Ok(Given::Null)),

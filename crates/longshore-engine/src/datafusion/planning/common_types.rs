@@ -1,25 +1,30 @@
-//! Columns that meet: in a set operation, in VALUES, in USING. Where floats meet other numbers, all of them become floats,
-//! as in PostgreSQL; `DataFusion` would make decimals of them, which hold neither NaN nor 1e22. Not here: operators
-//! (`operators`).
+//! Columns that meet: in a set operation, in VALUES, in USING; and lists of numbers that become columns, such as CASE. Where
+//! floats meet other numbers, all of them become floats, as in PostgreSQL; `DataFusion` would make decimals of them, which
+//! hold neither NaN nor 1e22. Not here: operators (`operators`).
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::DataType;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, not_impl_err};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Union, Values};
 
 use crate::datafusion::functions::casts::cast_number;
+use crate::datafusion::functions::exact::operators::with_final_types;
 use crate::datafusion::functions::numeric::is_exact;
-use crate::datafusion::functions::operators::of_list;
+use crate::datafusion::functions::operators::{list_of_numbers, of_list};
 
 /// The plan with such columns in their common types.
 pub(in crate::datafusion) fn united(plan: LogicalPlan) -> Result<LogicalPlan> {
     let mut changed = false;
     let of_insert = values_of_insert(&plan).map(|values| Arc::clone(&values.schema));
     let plan = plan.transform_up_with_subqueries(|node| {
+        let typed = of_expressions(node, changed)?;
+        changed |= typed.transformed;
         // Once a type has changed, so may those of everything above.
-        let node = if changed { node.recompute_schema()? } else { node };
+        let node = if changed { typed.data.recompute_schema()? } else { typed.data };
         let united = match node {
             LogicalPlan::Union(union) => of_union(union)?,
             LogicalPlan::Values(values) if !of_insert.as_ref().is_some_and(|own| Arc::ptr_eq(own, &values.schema)) => {
@@ -34,6 +39,34 @@ pub(in crate::datafusion) fn united(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(plan.data)
 }
 
+/// A node whose lists of numbers have the types that they have in the end, which is what expressions above must know; and whose
+/// operators fit those types, if some have changed.
+fn of_expressions(node: LogicalPlan, changed: bool) -> Result<Transformed<LogicalPlan>> {
+    let mut has_lists = false;
+    if matches!(node, LogicalPlan::Projection(_)) {
+        node.apply_expressions(|expr| {
+            has_lists = has_lists || expr.exists(|part| Ok(matches!(part, Expr::Case(_) | Expr::ScalarFunction(_))))?;
+            Ok(if has_lists { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+    }
+    if !has_lists && !changed {
+        return Ok(Transformed::no(node));
+    }
+    let schema = merge_schema(&node.inputs());
+    let names = NamePreserver::new(&node);
+    node.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let typed = expr.transform_up(|part| {
+            let typed = if has_lists { list_of_numbers(part, &schema)? } else { Transformed::no(part) };
+            if !changed {
+                return Ok(typed);
+            }
+            typed.transform_data(|part| with_final_types(part, &schema))
+        })?;
+        Ok(typed.update_data(|expr| name.restore(expr)))
+    })
+}
+
 fn of_union(union: Union) -> Result<Transformed<LogicalPlan>> {
     let columns = union.schema.fields().len();
     let commons: Vec<Option<DataType>> = (0..columns)
@@ -43,7 +76,14 @@ fn of_union(union: Union) -> Result<Transformed<LogicalPlan>> {
         })
         .collect();
     if commons.iter().all(Option::is_none) {
-        return Ok(Transformed::no(LogicalPlan::Union(union)));
+        let is_stale = |(column, field): (usize, &FieldRef)| {
+            let is_own = |input: &Arc<LogicalPlan>| input.schema().field(column).data_type() == field.data_type();
+            !union.inputs.iter().any(is_own)
+        };
+        if !union.schema.fields().iter().enumerate().any(is_stale) {
+            return Ok(Transformed::no(LogicalPlan::Union(union)));
+        }
+        return Union::try_new_with_loose_types(union.inputs).map(|union| Transformed::yes(LogicalPlan::Union(union)));
     }
     let inputs = union.inputs.into_iter().map(|input| {
         let schema = Arc::clone(input.schema());

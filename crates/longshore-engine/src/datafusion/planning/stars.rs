@@ -133,7 +133,7 @@ impl Writer<'_> {
 /// The list of a SELECT that is written.
 struct List {
     items: Vec<SelectItem>,
-    /// Names that were given to what is repeated.
+    /// The names of what is repeated.
     names: Vec<String>,
 }
 
@@ -174,7 +174,8 @@ impl List {
             let written = with_column(expr, &call, &found.column.expr)?;
             let name = match alias {
                 Some(alias) => found.named(&folded(alias)),
-                None if headings::columns_call(expr).is_some() => {
+                None if headings::columns_call(expr).is_some() && !self.has(&found.column.name, &written) => {
+                    self.names.push(found.column.name.clone());
                     self.items.push(SelectItem::UnnamedExpr(written));
                     continue;
                 }
@@ -186,6 +187,15 @@ impl List {
             self.items.push(SelectItem::ExprWithAlias { expr: written, alias: Ident::with_quote('"', shown) });
         }
         Ok(())
+    }
+
+    /// Whether `column` is in the list, or a value that is called `name` as it is.
+    fn has(&self, name: &str, column: &Expr) -> bool {
+        self.items.iter().any(|item| match item {
+            SelectItem::UnnamedExpr(expr) => expr == column,
+            SelectItem::ExprWithAlias { alias, .. } => folded(alias) == name,
+            _ => false,
+        })
     }
 }
 

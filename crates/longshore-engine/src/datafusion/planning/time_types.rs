@@ -1,7 +1,8 @@
 //! The types of dates, times and intervals as SQL names them. `DataFusion` would count nanoseconds, which reach from 1677 to
 //! 2262 only.
 //!
-//! What a type says beside its name, as `timestamp(3)` does, comes in the metadata of its field ([`MODIFIER`]).
+//! What a type says beside its name, as `timestamp(3)` does, comes in the metadata of its field ([`MODIFIER`]), where
+//! casts find it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,11 +10,8 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{Field, FieldRef};
 use sqlparser::ast::{DataType as SqlType, TimezoneInfo};
 
-use crate::datafusion::functions::time::casts::Modifier;
+use crate::datafusion::functions::time::casts::MODIFIER;
 use crate::datafusion::functions::time::kinds::Kind;
-
-/// Among the metadata of a type that is cast to.
-const MODIFIER: &str = "longshore.time_modifier";
 
 /// The type of a date, a time or an interval.
 pub(in crate::datafusion) fn time_type(sql_type: &SqlType) -> Option<FieldRef> {
@@ -34,9 +32,4 @@ pub(in crate::datafusion) fn time_type(sql_type: &SqlType) -> Option<FieldRef> {
     }
     let metadata = HashMap::from([(MODIFIER.to_owned(), sql_type.to_string().to_lowercase())]);
     Some(Arc::new(field.with_metadata(metadata)))
-}
-
-/// What the type of a cast says beside its name.
-pub(in crate::datafusion) fn modifier(field: &Field) -> Modifier {
-    field.metadata().get(MODIFIER).map_or(Modifier::None, |name| Modifier::of_name(name))
 }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use longshore_storage::ColumnType;
 use sqlparser::ast::{
-    Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SelectItem, SetExpr, VisitMut, VisitorMut,
+    Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SelectItem, SetExpr, Value, VisitMut, VisitorMut,
     WildcardAdditionalOptions,
 };
 
@@ -16,6 +16,9 @@ use crate::sql::build;
 use crate::sql::overriding::{self, Overriding};
 use crate::statement::change::{Target, is_default};
 use crate::{Error, ErrorKind};
+
+/// Digits of a decimal of Arrow.
+const DIGITS_MAX: usize = 38;
 
 /// Makes an INSERT one without DEFAULT and OVERRIDING, whose source is a query.
 pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error> {
@@ -63,7 +66,8 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
                 return Err(given_for_identity(&described.name));
             }
             // Arrow makes no values of a type that it has not, and no others of them.
-            if described.column_type.unwrapped().is_some() || (is_number(described.column_type) && is_computed(value)) {
+            let is_cast = is_number_or_text(described.column_type) && is_computed(value);
+            if is_cast || described.column_type.unwrapped().is_some() {
                 let given = std::mem::replace(value, build::number(0));
                 *value = build::cast(given, described.column_type);
             }
@@ -72,7 +76,7 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
     Ok(())
 }
 
-fn is_number(column_type: ColumnType) -> bool {
+fn is_number_or_text(column_type: ColumnType) -> bool {
     matches!(
         column_type,
         ColumnType::SmallInt
@@ -81,16 +85,26 @@ fn is_number(column_type: ColumnType) -> bool {
             | ColumnType::Real
             | ColumnType::Double
             | ColumnType::Decimal { .. }
+            | ColumnType::Char(_)
+            | ColumnType::Varchar(_)
+            | ColumnType::Text
     )
 }
 
-/// Whether a value is something else than a literal, which may have a sign.
+/// Whether a value is something else than a literal of a type that Arrow has, which may have a sign.
 fn is_computed(value: &Expr) -> bool {
     match value {
-        Expr::Value(_) => false,
+        Expr::Value(value) => matches!(&value.value, Value::Number(number, _) if is_long(number)),
         Expr::UnaryOp { expr, .. } => is_computed(expr),
         _ => true,
     }
+}
+
+/// Whether a number may have more digits than a decimal of Arrow, so that it is a NUMERIC.
+fn is_long(number: &str) -> bool {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let exponent = exponent.parse::<i32>().map_or(usize::MAX, |exponent| exponent.unsigned_abs() as usize);
+    exponent.saturating_add(mantissa.len()) > DIGITS_MAX
 }
 
 /// Puts VALUES that stand within the source, in WITH or beside other queries, behind FROM, where they are planned as rows

@@ -108,6 +108,7 @@ fn random_cell(random: &mut Random, column: &Column, id: i64) -> Cell {
         ColumnType::Text => Cell::Text(random_text(random, if bits.is_multiple_of(50) { 600 } else { 20 })),
         ColumnType::Uuid => Cell::Text(format!("{:08x}-1234-4ef8-bb6d-6bb9bd380a11", bits as u32)),
         ColumnType::Bytea => Cell::Bytes((0..random.below(30)).map(|_| random.next() as u8).collect()),
+        other => unreachable!("these rows have no columns of type {other:?}"),
     }
 }
 
@@ -186,6 +187,7 @@ fn array(column_type: ColumnType, at: usize, rows: &[Row]) -> ArrayRef {
             }
             Arc::new(builder.finish())
         }
+        other => unreachable!("these rows have no columns of type {other:?}"),
     }
 }
 
@@ -217,6 +219,7 @@ fn cell(column_type: ColumnType, array: &ArrayRef, row: usize) -> Cell {
         ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => {
             Cell::Text(array.as_string_view().value(row).to_owned())
         }
+        other => unreachable!("these rows have no columns of type {other:?}"),
     }
 }
 

@@ -1,8 +1,8 @@
 //! `sum` that fails where `DataFusion`'s would wrap around silently.
 //!
 //! It is `DataFusion`'s own `sum` of floats and of decimals of so few digits that no number of rows makes them overflow.
-//! 64-bit integers are added up in 128 bits, and the result is checked to fit; other decimals and intervals are added up
-//! step by step ([`exact`]). Of DISTINCT values, decimals are added up in 256 bits.
+//! 64-bit integers are added up in 128 bits, and the result is checked to fit; other decimals and Arrow's intervals are added
+//! up step by step ([`exact`]); INTERVAL has its own sum (`functions::time`). Of DISTINCT values, decimals are added up in 256 bits.
 
 mod exact;
 
@@ -27,6 +27,7 @@ use datafusion::logical_expr::{
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::exact::aggregates::{MomentsAccumulator, Wanted, missing, state_fields};
 use crate::datafusion::functions::numeric::{data_type, is_numeric};
+use crate::datafusion::functions::time::aggregates::{self as intervals, IntervalAccumulator, is_interval};
 use crate::{Error, ErrorKind};
 use exact::{DecimalGroups, ExactGroups, ExactSum};
 
@@ -49,6 +50,8 @@ enum SumKind {
     Exact,
     /// As numbers of any digits.
     Numeric,
+    /// As intervals, part by part.
+    Interval,
 }
 
 impl SumKind {
@@ -57,6 +60,7 @@ impl SumKind {
             DataType::Int64 => Self::Wide(WIDE),
             DataType::Float32 => Self::Wide(DataType::Float64),
             sum if is_numeric(sum) => Self::Numeric,
+            sum if is_interval(sum) => Self::Interval,
             DataType::Decimal128(FULL, scale) if is_distinct => Self::Wide(DataType::Decimal256(WIDEST, *scale)),
             DataType::Decimal128(FULL, _) | DataType::Duration(_) | DataType::Interval(IntervalUnit::MonthDayNano)
                 if !is_distinct =>
@@ -152,6 +156,7 @@ impl AggregateUDFImpl for CheckedSum {
             DataType::Null => DataType::Float64,
             known if known.is_decimal() || known.is_floating() || is_numeric(known) => known.clone(),
             DataType::Duration(_) | DataType::Interval(_) => known.clone(),
+            known if is_interval(known) => known.clone(),
             _ => return Err(missing("sum", arg_types)),
         }])
     }
@@ -165,6 +170,7 @@ impl AggregateUDFImpl for CheckedSum {
             [DataType::Float32] => Ok(DataType::Float32),
             [DataType::Int32] => Ok(DataType::Int64),
             [known] if is_numeric(known) => Ok(data_type()),
+            [known] if is_interval(known) => Ok(known.clone()),
             types => self.inner().return_type(types),
         }
     }
@@ -179,6 +185,7 @@ impl AggregateUDFImpl for CheckedSum {
             SumKind::Theirs => self.inner().accumulator(args),
             SumKind::Exact => exact!(ExactSum, &sum),
             SumKind::Numeric => Ok(Box::new(MomentsAccumulator::new(Wanted::Sum, args.is_distinct))),
+            SumKind::Interval => Ok(Box::new(IntervalAccumulator::sum(args.is_distinct))),
             SumKind::Wide(wide) => {
                 let return_field = with_type(&args.return_field, wide.clone());
                 let inner = self.inner().accumulator(AccumulatorArgs { return_field, ..args })?;
@@ -191,6 +198,7 @@ impl AggregateUDFImpl for CheckedSum {
         match SumKind::of(args.return_type(), args.is_distinct) {
             SumKind::Theirs | SumKind::Exact => self.inner().state_fields(args),
             SumKind::Numeric => Ok(state_fields(&args)),
+            SumKind::Interval => Ok(intervals::state_fields(&args)),
             SumKind::Wide(wide) => {
                 let return_field = with_type(&args.return_field, wide);
                 self.inner().state_fields(StateFieldsArgs { return_field, ..args })
@@ -199,7 +207,9 @@ impl AggregateUDFImpl for CheckedSum {
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        !is_numeric(args.return_type()) && self.inner().groups_accumulator_supported(args)
+        !is_numeric(args.return_type())
+            && !is_interval(args.return_type())
+            && self.inner().groups_accumulator_supported(args)
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
@@ -210,7 +220,7 @@ impl AggregateUDFImpl for CheckedSum {
                 Ok(Box::new(DecimalGroups::new(self.inner().create_groups_accumulator(args)?, sum)))
             }
             SumKind::Exact => exact!(ExactGroups, &sum),
-            SumKind::Numeric => internal_err!("sums of NUMERIC are not added up by groups"),
+            SumKind::Numeric | SumKind::Interval => internal_err!("sums of NUMERIC and INTERVAL know no groups"),
             SumKind::Wide(wide) => {
                 let return_field = with_type(&args.return_field, wide.clone());
                 let inner = self.inner().create_groups_accumulator(AccumulatorArgs { return_field, ..args })?;
@@ -228,6 +238,7 @@ impl AggregateUDFImpl for CheckedSum {
             SumKind::Theirs => self.inner().create_sliding_accumulator(args),
             SumKind::Exact => exact!(ExactSum, &sum),
             SumKind::Numeric => Ok(Box::new(MomentsAccumulator::new(Wanted::Sum, false))),
+            SumKind::Interval => Ok(Box::new(IntervalAccumulator::sum(false))),
             SumKind::Wide(wide) => {
                 let return_field = with_type(&args.return_field, wide.clone());
                 let inner = self.inner().create_sliding_accumulator(AccumulatorArgs { return_field, ..args })?;

@@ -22,6 +22,7 @@ use longshore_numeric::{Moments, Number, Spread};
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::numeric::values::{Numbers, NumericBuilder};
 use crate::datafusion::functions::numeric::{data_type, failed, is_exact};
+use crate::datafusion::functions::time::aggregates::{self as intervals, IntervalAccumulator, is_interval};
 use crate::datafusion::type_name::type_name;
 use crate::{Error, ErrorKind};
 
@@ -82,6 +83,7 @@ impl AggregateUDFImpl for ExactAggregate {
             [DataType::Duration(_) | DataType::Interval(_)] if matches!(self.kind, Kind::Average(_)) => {
                 Ok(types.to_vec())
             }
+            [known] if is_interval(known) && matches!(self.kind, Kind::Average(_)) => Ok(types.to_vec()),
             _ => Err(missing(self.name(), types)),
         }
     }
@@ -89,12 +91,16 @@ impl AggregateUDFImpl for ExactAggregate {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
             [known] if is_exact(known) => Ok(data_type()),
+            [known] if is_interval(known) => Ok(known.clone()),
             _ => self.theirs().return_type(types),
         }
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         match &self.kind {
+            Kind::Average(_) if is_interval(args.return_type()) => {
+                Ok(Box::new(IntervalAccumulator::average(args.is_distinct)))
+            }
             _ if args.return_type() != &data_type() => self.theirs().accumulator(args),
             Kind::Average(_) => internal_err!("an average of exact numbers is a quotient"),
             Kind::Spread { spread, .. } => {
@@ -104,11 +110,17 @@ impl AggregateUDFImpl for ExactAggregate {
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        if args.return_type() == &data_type() { Ok(state_fields(&args)) } else { self.theirs().state_fields(args) }
+        match args.return_type() {
+            own if *own == data_type() => Ok(state_fields(&args)),
+            own if is_interval(own) => Ok(intervals::state_fields(&args)),
+            _ => self.theirs().state_fields(args),
+        }
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        args.return_type() != &data_type() && self.theirs().groups_accumulator_supported(args)
+        args.return_type() != &data_type()
+            && !is_interval(args.return_type())
+            && self.theirs().groups_accumulator_supported(args)
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
@@ -116,7 +128,7 @@ impl AggregateUDFImpl for ExactAggregate {
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        if args.return_type() == &data_type() {
+        if args.return_type() == &data_type() || is_interval(args.return_type()) {
             self.accumulator(args)
         } else {
             self.theirs().create_sliding_accumulator(args)

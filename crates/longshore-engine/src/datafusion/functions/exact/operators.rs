@@ -139,40 +139,45 @@ impl FunctionRewrite for FinalOperators {
     }
 
     fn rewrite(&self, expr: Expr, schema: &DFSchema, _config: &ConfigOptions) -> Result<Transformed<Expr>> {
-        match expr {
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-                if let (Some(one), Some(other)) = (keyed(&left), keyed(&right))
-                    && !is_of_numeric(one, schema)?
-                    && !is_of_numeric(other, schema)?
-                {
-                    return Ok(Transformed::yes(Expr::BinaryExpr(BinaryExpr {
-                        left: Box::new(one.clone()),
-                        op,
-                        right: Box::new(other.clone()),
-                    })));
-                }
-                Ok(match operation(&left, op, &right, schema)? {
-                    Some(planned) => Transformed::yes(planned),
-                    None => Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })),
-                })
+        with_final_types(expr, schema)
+    }
+}
+
+/// An operator over columns whose types are final.
+pub(in crate::datafusion) fn with_final_types(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            if let (Some(one), Some(other)) = (keyed(&left), keyed(&right))
+                && !is_of_numeric(one, schema)?
+                && !is_of_numeric(other, schema)?
+            {
+                return Ok(Transformed::yes(Expr::BinaryExpr(BinaryExpr {
+                    left: Box::new(one.clone()),
+                    op,
+                    right: Box::new(other.clone()),
+                })));
             }
-            Expr::Negative(inner) if is_of_numeric(&inner, schema)? => {
-                let zero = Expr::Literal(ScalarValue::Int32(Some(0)), None);
-                Ok(Transformed::yes(call(Operator::Minus, zero, *inner)))
-            }
-            Expr::ScalarFunction(mut call) => {
-                let own = Arithmetic::ALL.iter().find(|(_, name)| *name == call.func.name());
-                let (Some((operator, _)), [left, right]) = (own, call.args.as_mut_slice()) else {
-                    return Ok(Transformed::no(Expr::ScalarFunction(call)));
-                };
-                if computes(*operator, &left.get_type(schema)?, &right.get_type(schema)?) {
-                    return Ok(Transformed::no(Expr::ScalarFunction(call)));
-                }
-                let (left, right) = (Box::new(std::mem::take(left)), Box::new(std::mem::take(right)));
-                Ok(Transformed::yes(Expr::BinaryExpr(BinaryExpr { left, op: *operator, right })))
-            }
-            other => Ok(Transformed::no(other)),
+            Ok(match operation(&left, op, &right, schema)? {
+                Some(planned) => Transformed::yes(planned),
+                None => Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })),
+            })
         }
+        Expr::Negative(inner) if is_of_numeric(&inner, schema)? => {
+            let zero = Expr::Literal(ScalarValue::Int32(Some(0)), None);
+            Ok(Transformed::yes(call(Operator::Minus, zero, *inner)))
+        }
+        Expr::ScalarFunction(mut call) => {
+            let own = Arithmetic::ALL.iter().find(|(_, name)| *name == call.func.name());
+            let (Some((operator, _)), [left, right]) = (own, call.args.as_mut_slice()) else {
+                return Ok(Transformed::no(Expr::ScalarFunction(call)));
+            };
+            if computes(*operator, &left.get_type(schema)?, &right.get_type(schema)?) {
+                return Ok(Transformed::no(Expr::ScalarFunction(call)));
+            }
+            let (left, right) = (Box::new(std::mem::take(left)), Box::new(std::mem::take(right)));
+            Ok(Transformed::yes(Expr::BinaryExpr(BinaryExpr { left, op: *operator, right })))
+        }
+        other => Ok(Transformed::no(other)),
     }
 }
 

@@ -37,6 +37,9 @@ pub(in crate::datafusion) enum Modifier {
     Fields(IntervalType),
 }
 
+/// Among the metadata of a type that is cast to: its name with what it says beside that.
+pub(in crate::datafusion) const MODIFIER: &str = "longshore.time_modifier";
+
 const FIELDS: [(&str, IntervalField); 6] = [
     ("year", IntervalField::Year),
     ("month", IntervalField::Month),
@@ -47,8 +50,13 @@ const FIELDS: [(&str, IntervalField); 6] = [
 ];
 
 impl Modifier {
+    /// What the type of a cast says beside its name.
+    pub(super) fn of(field: &Field) -> Self {
+        field.metadata().get(MODIFIER).map_or(Self::None, |name| Self::of_name(name))
+    }
+
     /// The modifier in the name of a type: `timestamp(3)`, `interval day to second(2)`.
-    pub(in crate::datafusion) fn of_name(name: &str) -> Self {
+    fn of_name(name: &str) -> Self {
         let precision = name.split_once('(').and_then(|(_, rest)| rest.split(')').next()?.trim().parse::<u8>().ok());
         let Some(rest) = name.strip_prefix("interval") else {
             return precision.map_or(Self::None, |digits| Self::Precision(digits.min(6)));

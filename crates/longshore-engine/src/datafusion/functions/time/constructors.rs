@@ -91,9 +91,11 @@ fn make_time(values: &[Value<'_>]) -> Result<i64> {
     let (hour, minute, second) = (int(values, 0), int(values, 1), float(values, 2));
     let micros = (second * 1e6).round_ties_even();
     let is_in_range = (0..=24).contains(&hour) && (0..60).contains(&minute) && (0.0..=6e7).contains(&micros);
-    let time = hour * MICROS_PER_HOUR + minute * MICROS_PER_MINUTE + micros as i64;
-    if is_in_range && time <= MICROS_PER_DAY {
-        return Ok(time);
+    if is_in_range {
+        let time = hour * MICROS_PER_HOUR + minute * MICROS_PER_MINUTE + micros as i64;
+        if time <= MICROS_PER_DAY {
+            return Ok(time);
+        }
     }
     Err(field_out_of_range("time", format!("{hour}:{minute:02}:{second:02}")))
 }

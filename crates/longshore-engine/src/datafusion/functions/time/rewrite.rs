@@ -26,7 +26,6 @@ use super::kinds::{Kind, time_kind};
 use super::session::{SessionTime, time_error};
 use super::values::{Column, Value};
 use crate::datafusion::functions::element_wise::map_values;
-use crate::datafusion::planning::time_types::modifier;
 
 /// Functions whose arguments have one type.
 const OF_ONE_TYPE: [&str; 5] = ["coalesce", "nullif", "nvl", "greatest", "least"];
@@ -87,9 +86,10 @@ fn cast(cast: Cast, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Cast { expr, field } = cast;
     let to = field.data_type();
     let from = expr.get_type(schema)?;
-    let modifier = modifier(&field);
+    let modifier = Modifier::of(&field);
     let Some(kind) = Kind::of(to) else { return Ok(Transformed::no(Expr::Cast(Cast { expr, field }))) };
-    if is_ours(&from, to) || modifier != Modifier::None || from == DataType::Null && matches!(to, DataType::Struct(_)) {
+    let is_null_struct = from == DataType::Null && kind.is_time() && matches!(to, DataType::Struct(_));
+    if is_ours(&from, to) || modifier != Modifier::None || is_null_struct {
         return Ok(Transformed::yes(cast_time(*expr, kind, modifier)));
     }
     Ok(Transformed::no(Expr::Cast(Cast { expr, field })))

@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StringViewArray};
-use datafusion::arrow::datatypes::{DataType, Date32Type, Field, Schema, TimeUnit, TimestampMicrosecondType};
+use datafusion::arrow::datatypes::{
+    DataType, Date32Type, Field, Schema, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
+};
 use datafusion::arrow::error::ArrowError;
 use longshore_time::calendar::{MICROS_PER_DAY, days_of};
 use longshore_time::settings::{IntervalStyle, Settings};
@@ -81,6 +83,7 @@ pub fn shown_times(batch: &RecordBatch) -> Result<Option<RecordBatch>, ArrowErro
             || match array.data_type() {
                 DataType::Date32 => has_unusual_days(array),
                 DataType::Timestamp(TimeUnit::Microsecond, _) => has_unusual_moments(array),
+                DataType::Time64(TimeUnit::Microsecond) => has_end_of_day(array),
                 _ => false,
             }
     };
@@ -111,4 +114,9 @@ fn has_unusual_moments(array: &ArrayRef) -> bool {
     let moments = array.as_primitive::<TimestampMicrosecondType>();
     let usual = USUAL_DAYS.start * MICROS_PER_DAY..USUAL_DAYS.end * MICROS_PER_DAY;
     moments.values().iter().any(|moment| !usual.contains(moment))
+}
+
+/// Whether 24:00:00 is among times, which Arrow does not write.
+fn has_end_of_day(array: &ArrayRef) -> bool {
+    array.as_primitive::<Time64MicrosecondType>().values().iter().any(|micros| *micros >= MICROS_PER_DAY)
 }

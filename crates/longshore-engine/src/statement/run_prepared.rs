@@ -1,0 +1,88 @@
+//! Runs prepared statements with the values of their parameters.
+//!
+//! Not here: PREPARE, DEALLOCATE and what EXECUTE says (`prepare`).
+
+use std::borrow::Cow;
+
+use longshore_storage::Datum;
+use sqlparser::ast::Expr;
+
+use super::shaped::point_query_outcome;
+use super::{Context, SessionContext, end_of_transaction, execute_tree, foreign, prepare};
+use crate::datafusion::Parameters;
+use crate::prepared::{Done, PointQueryPlan, Prepared};
+use crate::report::without;
+use crate::sql::parameters::{bind, literal};
+use crate::transaction::Nature;
+use crate::{Error, Outcome};
+
+/// The values of parameters.
+pub(crate) enum Arguments<'a> {
+    Values(&'a [Datum<'a>]),
+    Expressions(&'a [Expr]),
+}
+
+/// Executes a prepared statement, in the session's transaction block or in a transaction of its own.
+pub(crate) async fn execute_prepared(
+    session: SessionContext<'_>,
+    prepared: &Prepared,
+    arguments: Arguments<'_>,
+) -> Result<Outcome, Error> {
+    let SessionContext { database, block, control, .. } = session;
+    let (given, values) = match arguments {
+        Arguments::Values(values) => (values.len(), Some(Cow::Borrowed(values))),
+        Arguments::Expressions(expressions) => (expressions.len(), prepare::values(expressions).map(Cow::Owned)),
+    };
+    block.refuse_if_failed()?;
+    prepared.check_count(given).inspect_err(|_| block.fail())?;
+    let literals = match arguments {
+        Arguments::Values(_) => None,
+        Arguments::Expressions(expressions) => prepare::literals(expressions),
+    };
+    let values = values.and_then(|values| prepared.in_declared_types(values));
+    let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };
+    let outcome = block
+        .run(nature, control, async |transaction| {
+            let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
+            if literals.is_some() || values.is_some() {
+                let run = |point_query: &PointQueryPlan| match (&literals, &values) {
+                    (Some(literals), _) => prepared.run_literals(point_query, transaction, literals, control),
+                    (None, Some(values)) => transaction.with(|transaction| point_query.run(transaction, values)),
+                    (None, None) => Ok(Done::Planner),
+                };
+                if let Some(done) = prepared.with_point_query(&database.catalog, transaction, run)
+                    && let Some(outcome) = point_query_outcome(&context, done?)?
+                {
+                    return Ok(outcome);
+                }
+            }
+            let texts = match arguments {
+                Arguments::Values(values) => prepared.texts(values.iter().map(|value| literal(*value))),
+                Arguments::Expressions(expressions) => prepared.texts(expressions.iter().cloned()),
+            };
+            let mut statement = prepared.statement.clone();
+            let outcome = if let Some(values) = values {
+                let types = &prepared.types;
+                let parameters = Parameters { plans: &prepared.plans, types, values: values.into_owned(), texts };
+                let context = Context { parameters: Some(&parameters), ..context };
+                Box::pin(execute_tree(&context, statement)).await?
+            } else {
+                bind(&mut statement, &texts)?;
+                Box::pin(execute_tree(&context, statement)).await?
+            };
+            if nature == Nature::Writes {
+                foreign::run_actions(&Context {
+                    database,
+                    control,
+                    transaction,
+                    parameters: None,
+                    with: None,
+                    named: &[],
+                })?;
+            }
+            Ok(outcome)
+        })
+        .await;
+    end_of_transaction(database, block)?;
+    if prepared.secrets.is_empty() { outcome } else { without(outcome, prepared.secrets.clone()) }
+}
