@@ -53,11 +53,13 @@ impl Value {
         Self::Number(if text == "-0" { "0".to_owned() } else { text.to_owned() })
     }
 
-    /// A time that is written as `text`.
+    /// A time that is written as `text`, in UTC if it has a zone.
     #[must_use]
     pub fn time(text: &str) -> Self {
+        const UTC: &str = "+00";
+        let (text, zone) = text.strip_suffix(UTC).map_or((text, ""), |time| (time, UTC));
         let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text };
-        Self::Text(text.to_owned())
+        Self::Text(format!("{text}{zone}"))
     }
 
     fn double(&self) -> Option<f64> {
@@ -137,7 +139,9 @@ impl Refusal {
 pub fn of_batch(batch: &RecordBatch) -> Vec<Vec<Value>> {
     let times = shown_times(batch).expect("times have texts");
     let batch = times.as_ref().unwrap_or(batch);
-    let options = FormatOptions::default().with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"));
+    let options = FormatOptions::default()
+        .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
+        .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S%.f+00"));
     let columns = batch.columns().iter().map(|column| {
         let formatter = ArrayFormatter::try_new(column, &options).expect("every type has a text");
         (column, formatter)

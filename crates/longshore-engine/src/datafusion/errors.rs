@@ -109,6 +109,10 @@ fn is_of_repeated_column(error: &SchemaError) -> bool {
 fn missing_function(message: &str) -> Option<String> {
     let (_, own) = message.split_once(" user-defined coercion failed with: External error: ")?;
     let end = own.find(" does not exist")? + " does not exist".len();
+    // Of an operator, its arguments follow.
+    if own[end..].starts_with(": ") {
+        return own.split(". No function matches").next().map(str::to_owned);
+    }
     Some(own[..end].to_owned())
 }
 

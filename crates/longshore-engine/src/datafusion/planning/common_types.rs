@@ -8,6 +8,7 @@ use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, not_impl_err};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Union, Values};
 
@@ -138,7 +139,9 @@ fn of_values(values: Values) -> Result<Transformed<LogicalPlan>> {
             continue;
         }
         let types = values.values.iter().map(|row| own(&row[column])).collect::<Result<Vec<_>>>()?;
-        commons.push(of_list(&types).filter(|common| common != field.data_type()));
+        // Casts to a type that the planner does not make of these are the statement's own, such as `2.5::int`.
+        let is_planned = planned(&types).as_ref() == Some(field.data_type());
+        commons.push(of_list(&types).filter(|common| is_planned && common != field.data_type()));
     }
     if commons.iter().all(Option::is_none) {
         return Ok(Transformed::no(LogicalPlan::Values(values)));
@@ -152,6 +155,13 @@ fn of_values(values: Values) -> Result<Transformed<LogicalPlan>> {
         row.collect::<Result<Vec<_>>>()
     });
     Ok(Transformed::yes(LogicalPlanBuilder::values(rows.collect::<Result<_>>()?)?.build()?))
+}
+
+/// The type that the planner makes of values of these types, one after the other.
+fn planned(types: &[DataType]) -> Option<DataType> {
+    let mut known = types.iter().filter(|data_type| !data_type.is_null()).cloned();
+    let first = known.next()?;
+    known.try_fold(first, |common, other| type_union_resolution(&[common, other]))
 }
 
 fn is_case_of_several_types(expr: &Expr, schema: &DFSchema) -> Result<bool> {

@@ -72,7 +72,7 @@ impl VisitorMut for Writer<'_> {
 
     fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         flow(self.body(&mut query.body))?;
-        self.items.leave();
+        self.items.leave_changed(query);
         ControlFlow::Continue(())
     }
 }

@@ -57,6 +57,17 @@ impl<'a> FromItems<'a> {
         }
     }
 
+    /// The visitor leaves the query that it entered last, and has changed it to `query`.
+    pub(in crate::datafusion::planning) fn leave_changed(&mut self, query: &Query) {
+        let outer = self.scopes.len().checked_sub(2).and_then(|at| self.scopes.get_mut(at));
+        if let Some(Scope { with: Some(with), ended }) = outer
+            && let Some(definition) = with.cte_tables.get_mut(*ended)
+        {
+            definition.query = Box::new(query.clone());
+        }
+        self.leave();
+    }
+
     /// The definitions that are in scope.
     fn with(&self) -> Option<With> {
         let mut all: Option<With> = None;
