@@ -38,7 +38,7 @@ async fn the_scan_takes_simple_predicates_and_leaves_others() {
     assert!(!plan.contains("FilterExec"), "{plan}");
     assert!(plan.contains("columns=[id]"), "{plan}");
     let plan = ok(&mut session, "EXPLAIN SELECT id FROM t WHERE 100 / id > 20 AND id > 3").await.join("\n");
-    assert!(!plan.contains("FilterExec") && plan.contains("predicate=id@0 > 3 AND 100 / "), "{plan}");
+    assert!(!plan.contains("FilterExec") && plan.contains("predicate=id@0 > 3 AND checked_divide(100, "), "{plan}");
     let plan = ok(&mut session, "EXPLAIN SELECT id FROM t WHERE id > 3 AND big / id > 20").await.join("\n");
     assert!(plan.contains("FilterExec") && plan.contains("predicate=id@0 > 3"), "{plan}");
 }
@@ -143,7 +143,7 @@ async fn insert_is_all_or_nothing() {
     for (sql, part) in [
         ("INSERT INTO n VALUES (2, 'x', 1, NULL), (NULL, 'y', 1, NULL)", "NOT NULL"),
         ("INSERT INTO n (b) VALUES ('x')", "NOT NULL"),
-        ("INSERT INTO n VALUES (2, 'four', 1, NULL)", "VARCHAR(3)"),
+        ("INSERT INTO n VALUES (2, 'four', 1, NULL)", "character varying(3)"),
         ("INSERT INTO n (a, c) VALUES (2, 32768)", "32768"),
         ("INSERT INTO n (a, c) SELECT i, i + 0 FROM generate_series(1, 40000) AS g(i)", "range for type SMALLINT"),
         ("INSERT INTO n (a, d) VALUES (2, '2021-02-29')", "2021-02-29"),
@@ -218,7 +218,7 @@ async fn integer_overflow_is_an_error() {
         "SELECT sum(b) OVER (ORDER BY s ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM i WHERE b > 0",
     ] {
         let message = fails(&mut session, sql).await;
-        assert!(message.to_lowercase().contains("overflow"), "{sql}: {message}");
+        assert!(message.contains("out of range") || message.contains("overflow"), "{sql}: {message}");
     }
     assert_eq!(
         ok(&mut session, "SELECT a - 1, b - 7, -s, a + NULL FROM i WHERE s > 2").await,
@@ -254,7 +254,7 @@ async fn casts_mean_what_they_mean_in_postgresql() {
     assert_eq!(ok(&mut session, "SELECT count(*) FROM c WHERE b = '\\x6162'::bytea").await, ["1"]);
     assert_eq!(ok(&mut session, "SELECT 1.5::int, -0.5::smallint, 0.49::bigint, '12'::int").await, ["2|-1|0|12"]);
     assert!(fails(&mut session, "INSERT INTO c (b) VALUES ('\\x0')").await.contains("odd number"));
-    assert!(fails(&mut session, "SELECT 3000000000.0::int").await.contains("3000000000"));
+    assert!(fails(&mut session, "SELECT 3000000000.0::int").await.contains("out of range"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -262,18 +262,12 @@ async fn errors_speak_of_what_the_user_wrote() {
     let mut session = session(1);
     ok(&mut session, "CREATE TABLE e (a INTEGER)").await;
     for (sql, kind, part) in [
-        ("SELECT * FROM missing", ErrorKind::NotFound, "table missing does not exist"),
+        ("SELECT * FROM missing", ErrorKind::NotFound, "relation \"missing\" does not exist"),
         ("SELECT z FROM e", ErrorKind::NoColumn, "z"),
         ("SELECT CAST('x' AS INTEGER)", ErrorKind::InvalidText, "invalid input syntax for type integer: \"x\""),
         ("SELECT nofunction(1)", ErrorKind::NoFunction, "nofunction"),
         ("SELECT a FROM e, e AS f", ErrorKind::Ambiguous, "a"),
         ("SELECT a, count(*) FROM e", ErrorKind::Grouping, "GROUP BY"),
-        (
-            "SELECT (SELECT max(f.a) FROM e AS f WHERE f.a > e.a) FROM e",
-            ErrorKind::Unsupported,
-            "join its tables in FROM",
-        ),
-        ("SELECT a FROM e ORDER BY (SELECT 1 FROM e AS f WHERE f.a = e.a)", ErrorKind::Unsupported, "in ORDER BY"),
         ("SELECT * FROM e JOIN e AS f USING (z)", ErrorKind::NoColumn, "z"),
         ("INSERT INTO e (z) VALUES (1)", ErrorKind::NoColumn, "z"),
         ("INSERT INTO e VALUES (1) ON CONFLICT (a) DO NOTHING", ErrorKind::ConflictTarget, "just these columns"),

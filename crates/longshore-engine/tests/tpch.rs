@@ -10,11 +10,12 @@ mod tpch_text;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use futures::TryStreamExt as _;
-use longshore_engine::{Config, Database, Kernel, Outcome, Session, split};
+use longshore_engine::{Config, Database, Kernel, Outcome, Session, nested_texts, split};
 
 /// The scale factor of the committed answers.
 const SCALE: f64 = 0.05;
@@ -84,8 +85,10 @@ async fn query(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
 
 fn cells(batch: &RecordBatch) -> Vec<Vec<String>> {
     let options = FormatOptions::default();
-    let columns: Vec<ArrayFormatter<'_>> = batch
-        .columns()
+    let written =
+        |array: &ArrayRef| nested_texts(array).map_or_else(|| array.clone(), |texts| Arc::new(texts) as ArrayRef);
+    let arrays: Vec<ArrayRef> = batch.columns().iter().map(written).collect();
+    let columns: Vec<ArrayFormatter<'_>> = arrays
         .iter()
         .map(|column| ArrayFormatter::try_new(column.as_ref(), &options).expect("every type has a text"))
         .collect();

@@ -181,7 +181,7 @@ fn every_type_has_a_text() {
         (Arc::new(TimestampMicrosecondArray::from(vec![1_500_000])), "1970-01-01 00:00:01.5"),
         (Arc::new(TimestampMicrosecondArray::from(vec![0]).with_timezone("UTC")), "1970-01-01 00:00:00+00"),
         (Arc::new(BinaryViewArray::from(vec![&b"\x01\xab"[..]])), "\\x01ab"),
-        (Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1), Some(2)])])), "[1, 2]"),
+        (Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1), Some(2)])])), "{1,2}"),
     ];
     for (array, expected) in cases {
         let text = printed(Format::Vertical, Expanded::Off, &[batch_of("v", array)]);

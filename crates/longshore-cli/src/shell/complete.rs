@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn options_where_they_may_stand() {
-        assert_eq!(offered("copy orders from 'x' (max_").1, ["max_record_size"]);
+        assert_eq!(offered("copy orders from 'x' (max_r").1, ["max_record_size"]);
         assert_eq!(offered("select * from read_csv('x', MAX_").1, ["MAX_RECORD_SIZE"]);
         assert!(offered("select count(max_").1.is_empty());
         assert!(offered("copy orders from 'x' (trim true) max_").1.is_empty());

@@ -48,14 +48,14 @@ fn what_pg_dump_writes_is_loaded() {
     let expected = run("psql", &["-q", "-t", "-A", "-c", &answers("")]);
     // By the option, by a pipe, and into a directory that is opened again.
     let ask = answers(" WITH (FORMAT text)");
-    let loaded = longshore_in(folder.path(), &["-f", "dump.sql", "-c", &ask], "");
+    let loaded = longshore_in(folder.path(), &["-f", "dump.sql", "-c", "RESET search_path", "-c", &ask], "");
     assert_eq!(loaded.status, 0, "{}", loaded.err);
     let loaded = loaded.out.split_once("(1 row)\n").map_or("", |(_, rows)| rows);
     let loaded = &loaded[loaded.len().saturating_sub(expected.len())..];
     assert_eq!(loaded, expected);
     let stored = longshore_in(folder.path(), &["stored"], &dump);
     assert_eq!(stored.status, 0, "{}", stored.err);
-    let again = longshore_in(folder.path(), &["stored", "-c", &ask], "");
+    let again = longshore_in(folder.path(), &["stored", "-c", "RESET search_path", "-c", &ask], "");
     assert_eq!((again.status, again.out.as_str()), (0, expected.as_str()), "{}", again.err);
     let after = run("psql", &["-q", "-t", "-A", "-F", ",", "-c", AFTER]);
     let ours = longshore_in(folder.path(), &["stored", "--format", "csv", "-c", AFTER], "");
@@ -94,7 +94,7 @@ fn what_pgbench_makes_is_loaded() {
     fs::write(folder.path().join("dump.sql"), run(&server, &programs, "pg_dump", &[])).expect("written");
     let sums = "SELECT count(*), sum(aid), sum(bid), min(length(filler)) FROM pgbench_accounts";
     let expected = run(&server, &programs, "psql", &["-q", "-t", "-A", "-F", ",", "-c", sums]);
-    let loaded = longshore_in(folder.path(), &["--format", "csv", "-f", "dump.sql", "-c", sums], "");
+    let loaded = longshore_in(folder.path(), &["--format", "csv", "-f", "dump.sql", "-c", "RESET search_path", "-c", sums], "");
     assert_eq!(loaded.status, 0, "{}", loaded.err);
     assert_eq!(loaded.out.lines().last(), expected.lines().last());
 }

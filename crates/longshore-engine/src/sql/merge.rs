@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn actions_that_have_no_row_to_act_on_are_refused() {
         for (sql, expected) in [
-            ("MERGE INTO t USING s ON true", "Expected: WHEN"),
+            ("MERGE INTO t USING s ON true", "expected WHEN"),
             ("MERGE INTO t USING s ON true WHEN MATCHED THEN INSERT VALUES (1)", "UPDATE, DELETE or DO NOTHING"),
             ("MERGE INTO t USING s ON true WHEN NOT MATCHED THEN DELETE", "INSERT or DO NOTHING"),
             ("MERGE INTO t USING s ON true WHEN NOT MATCHED THEN UPDATE SET a = 1", "INSERT or DO NOTHING"),

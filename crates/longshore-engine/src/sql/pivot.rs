@@ -297,8 +297,8 @@ mod tests {
         for (sql, expected) in [
             (
                 "SELECT * FROM t PIVOT (sum(x) FOR year IN (2000, 2010 AS b))",
-                "SELECT * FROM (SELECT * EXCLUDE (\"year\", \"x\"), sum(x) FILTER (WHERE (year) = (2000)) AS \"2000\", sum(x) \
-                 FILTER (WHERE (year) = (2010)) AS \"b\" FROM t GROUP BY ALL) AS pivot",
+                "SELECT * FROM (SELECT * EXCLUDE (\"year\", x), sum(x) FILTER (WHERE (year) = (2000)) AS \"2000\", sum(x) \
+                 FILTER (WHERE (year) = (2010)) AS b FROM t GROUP BY ALL) AS pivot",
             ),
             (
                 "SELECT * FROM t UNPIVOT INCLUDE NULLS (v FOR n IN (a, B)) AS u",

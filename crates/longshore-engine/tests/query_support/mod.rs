@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use futures::TryStreamExt;
-use longshore_engine::{Config, Database, Error, Outcome, Session};
+use longshore_engine::{Config, Database, Error, Outcome, Session, nested_texts};
 use longshore_testing::Random;
 
 /// A session of a new database with `threads` workers.
@@ -50,14 +50,17 @@ pub(crate) async fn fails(session: &mut Session, sql: &str) -> String {
 
 fn lines(batch: &RecordBatch) -> Vec<String> {
     let options = FormatOptions::default().with_null("-");
-    let columns: Vec<_> = batch
-        .columns()
-        .iter()
-        .map(|array| ArrayFormatter::try_new(array, &options).expect("every type has a text"))
-        .collect();
+    let arrays: Vec<_> = batch.columns().iter().map(written).collect();
+    let columns: Vec<_> =
+        arrays.iter().map(|array| ArrayFormatter::try_new(array, &options).expect("every type has a text")).collect();
     (0..batch.num_rows())
         .map(|row| columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join("|"))
         .collect()
+}
+
+/// Values for which Arrow has no type as their texts.
+fn written(array: &ArrayRef) -> ArrayRef {
+    nested_texts(array).map_or_else(|| Arc::clone(array), |texts| Arc::new(texts))
 }
 
 /// Makes the table `t` of `rows` rows whose columns have every type, NULLs, and a share of them in order.
@@ -70,7 +73,7 @@ pub(crate) async fn fill(session: &mut Session, rows: usize) {
     )
     .await;
     let insert = format!(
-        "INSERT INTO t SELECT i, CASE WHEN i % 7 = 0 THEN NULL ELSE i % 1000 END, i * 1000003 % 100000, \
+        "INSERT INTO t SELECT i, CASE WHEN i % 7 = 0 THEN NULL ELSE i % 1000 END, i::bigint * 1000003 % 100000, \
          CASE i % 3 WHEN 0 THEN true WHEN 1 THEN false END, CASE WHEN i % 11 > 0 THEN (i % 97) / 8.0 END, \
          i / 16.0, CASE WHEN i % 5 > 0 THEN (i - 300) / 100.0 END, i * 1.001, \
          CASE WHEN i % 13 > 0 THEN 'c' || (i % 50) END, CASE WHEN i % 17 > 0 THEN 'value number ' || (i % 211) END, \

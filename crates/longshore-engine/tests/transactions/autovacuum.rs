@@ -22,7 +22,9 @@ async fn bytes_of(session: &mut Session, table: &str) -> u64 {
 async fn what_is_left_alone_is_packed_again() {
     let database = database(Duration::from_millis(30));
     let mut session = database.session();
-    run(&mut session, "CREATE TABLE t AS SELECT i % 100 AS i FROM generate_series(1, 400000) AS g(i)").await.unwrap();
+    run(&mut session, "CREATE TABLE t AS SELECT i::bigint % 100 AS i FROM generate_series(1, 400000) AS g(i)")
+        .await
+        .unwrap();
     let packed = bytes_of(&mut session, "t").await;
     run(&mut session, "UPDATE t SET i = i + 1").await.unwrap();
     let started = Instant::now();

@@ -215,7 +215,7 @@ fn values_that_a_column_does_not_take_are_refused() {
         transaction.insert(&bank.accounts, key![1_i64]).unwrap_err(),
     ];
     let messages = refused.map(|error| error.to_string());
-    let wanted = ["VARCHAR(40)", "NOT NULL", "is INTEGER", "1 values"];
+    let wanted = ["character varying(40)", "NOT NULL", "is INTEGER", "1 values"];
     assert!(messages.iter().zip(wanted).all(|(message, wanted)| message.contains(wanted)), "{messages:?}");
     assert!(bank.accounts.column::<i32>("id").is_err() && bank.accounts.column::<i32>("none").is_err());
     let mut reader = bank.transactions.begin_read_only(Isolation::Serializable);

@@ -146,6 +146,7 @@ pub(super) fn state(error: &Error, what: &str) -> Option<&'static str> {
         | ErrorKind::NotNull
         | ErrorKind::DivisionByZero
         | ErrorKind::Cardinality
+        | ErrorKind::TooLong
         | ErrorKind::Data => Some(error.kind().sqlstate()),
         other => panic!("{what}: {other:?}: {error}"),
     }

@@ -34,9 +34,10 @@ pub(in crate::datafusion) fn texts(array: &ArrayRef) -> Result<StringViewArray> 
     })
 }
 
-/// The texts of arrays, rows and JSON; `None` for values of other types.
+/// The texts of arrays, rows, JSON and NUMERIC; `None` for values of other types.
 pub(in crate::datafusion) fn of_nested(array: &ArrayRef) -> Option<StringViewArray> {
-    if is_nested(array.data_type()) { texts(array).ok() } else { None }
+    let data_type = array.data_type();
+    if is_nested(data_type) || is_numeric(data_type) { texts(array).ok() } else { None }
 }
 
 /// Timestamps with `T` between date and time, as JSON has them.
