@@ -103,6 +103,7 @@ pub struct Finite<'a> {
 
 impl Finite<'_> {
     /// The digits to the base of 100; none if it is zero.
+    #[must_use]
     pub fn pairs(&self) -> impl ExactSizeIterator<Item = u8> + Clone + '_ {
         let negative = self.negative;
         self.digits.iter().map(move |byte| (if negative { !byte } else { *byte }).wrapping_sub(1))
@@ -264,7 +265,7 @@ pub fn limited(value: Numeric<'_>, limit: Limit, push: &mut impl FnMut(u8)) -> R
         Numeric::Infinity { .. } => return Err(NumericError::Limit),
         Numeric::Finite(finite) => {
             let pair = |at: usize| finite.pairs().nth(at).unwrap_or(0);
-            let digit = |at: usize| if at % 2 == 0 { pair(at / 2) / 10 } else { pair(at / 2) % 10 };
+            let digit = |at: usize| if at.is_multiple_of(2) { pair(at / 2) / 10 } else { pair(at / 2) % 10 };
             let count = 2 * finite.pairs().len();
             let number = Digits { negative: finite.negative, digit, count, point: 2 * i64::from(finite.exponent) };
             number.limited(finite.scale.into(), Some(limit), push)?;
@@ -304,16 +305,13 @@ impl<F: Fn(usize) -> u8> Digits<F> {
             checked((0..kept).find(|at| digit(*at) != 0), point)?;
             return Digits { negative, digit, count: kept, point }.push(scale, push);
         }
-        match (0..kept).rfind(|at| digit(*at) != 9) {
-            Some(raised) => {
-                let digit = |at| digit(at) + u8::from(at == raised);
-                checked((0..=raised).find(|at| digit(*at) != 0), point)?;
-                Digits { negative, digit, count: raised + 1, point }.push(scale, push)
-            }
-            None => {
-                checked(Some(0), point + 1)?;
-                Digits { negative, digit: |_| 1, count: 1, point: point + 1 }.push(scale, push)
-            }
+        if let Some(raised) = (0..kept).rfind(|at| digit(*at) != 9) {
+            let digit = |at| digit(at) + u8::from(at == raised);
+            checked((0..=raised).find(|at| digit(*at) != 0), point)?;
+            Digits { negative, digit, count: raised + 1, point }.push(scale, push)
+        } else {
+            checked(Some(0), point + 1)?;
+            Digits { negative, digit: |_| 1, count: 1, point: point + 1 }.push(scale, push)
         }
     }
 
@@ -380,9 +378,9 @@ impl fmt::Display for Numeric<'_> {
         for _ in 0..finite.exponent.max(0) {
             let pair = pairs.next().unwrap_or(0);
             if is_first {
-                write!(f, "{pair}")?
+                write!(f, "{pair}")?;
             } else {
-                write!(f, "{pair:02}")?
+                write!(f, "{pair:02}")?;
             }
             is_first = false;
         }
@@ -402,9 +400,9 @@ impl fmt::Display for Numeric<'_> {
                 pairs.next().unwrap_or(0)
             };
             if left == 1 {
-                write!(f, "{}", pair / 10)?
+                write!(f, "{}", pair / 10)?;
             } else {
-                write!(f, "{pair:02}")?
+                write!(f, "{pair:02}")?;
             }
             left = left.saturating_sub(2);
         }

@@ -94,7 +94,8 @@ fn what_pgbench_makes_is_loaded() {
     fs::write(folder.path().join("dump.sql"), run(&server, &programs, "pg_dump", &[])).expect("written");
     let sums = "SELECT count(*), sum(aid), sum(bid), min(length(filler)) FROM pgbench_accounts";
     let expected = run(&server, &programs, "psql", &["-q", "-t", "-A", "-F", ",", "-c", sums]);
-    let loaded = longshore_in(folder.path(), &["--format", "csv", "-f", "dump.sql", "-c", "RESET search_path", "-c", sums], "");
+    let loaded =
+        longshore_in(folder.path(), &["--format", "csv", "-f", "dump.sql", "-c", "RESET search_path", "-c", sums], "");
     assert_eq!(loaded.status, 0, "{}", loaded.err);
     assert_eq!(loaded.out.lines().last(), expected.lines().last());
 }
