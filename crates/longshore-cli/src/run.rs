@@ -67,7 +67,7 @@ pub(crate) struct Runner {
     directory: Option<PathBuf>,
     /// `\errverbose`
     last_error: Option<Error>,
-    /// The key that ends that meta-commands are refused, in what pg_dump writes.
+    /// The key that ends that meta-commands are refused, in what `pg_dump` writes.
     restricted: Option<String>,
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct Script {
     previous: String,
     /// What `\if` has said.
     pub(crate) conditions: Conditions,
-    /// Whether pg_dump has written it.
+    /// Whether `pg_dump` has written it.
     pub(crate) is_dump: bool,
 }
 

@@ -7,8 +7,8 @@ use num_traits::{Signed as _, Zero as _};
 use crate::digits::{Digits, power_of_ten};
 use crate::number::Decimal;
 
-/// Bits of a decimal digit, rounded up.
-const BITS_PER_DIGIT: f64 = 3.321_928_1;
+/// Bits of a decimal digit.
+const BITS_PER_DIGIT: f64 = std::f64::consts::LOG2_10;
 /// Bits beyond those of the digits that are asked for.
 const SPARE_BITS: u64 = 128;
 

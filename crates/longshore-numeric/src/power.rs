@@ -13,7 +13,7 @@ use crate::fixed::Fixed;
 use crate::number::{Decimal, Number};
 
 /// log10(e).
-const DIGITS_PER_E: f64 = 0.434_294_481_903_252;
+const DIGITS_PER_E: f64 = std::f64::consts::LOG10_E;
 /// Exponents of e up to which there may be a result.
 const EXPONENT_MAX: f64 = 6000.0;
 /// Digits that are computed beyond those that are shown.

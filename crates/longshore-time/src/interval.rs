@@ -14,7 +14,7 @@ const SECONDS_PER_DAY: f64 = 86_400.0;
 pub const INTERVAL_BYTES: usize = 18;
 
 /// An interval.
-#[derive(Debug, Clone, Copy, Default, Hash)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Interval {
     /// Months, with years.
     pub months: i32,

@@ -226,9 +226,10 @@ impl Call {
         let mut columns = Vec::new();
         let text: String = parts
             .iter()
-            .map(|part| match values(part) {
-                None => (*part).to_owned(),
-                Some(_) => {
+            .map(|part| {
+                if values(part).is_none() {
+                    (*part).to_owned()
+                } else {
                     columns.push(*part);
                     format!("c{}", columns.len())
                 }

@@ -15,7 +15,7 @@ const OPEN_FILES_MAX: usize = 64;
 
 const STANDARD_INPUT: &str = "standard input";
 
-/// How the first lines of what pg_dump and pg_dumpall write begin; their data are in PostgreSQL's text format.
+/// How the first lines of what `pg_dump` and `pg_dumpall` write begin; their data are in PostgreSQL's text format.
 const DUMPS: [&str; 2] = ["-- PostgreSQL database dump", "-- PostgreSQL database cluster dump"];
 /// Lines within which that is looked for.
 const DUMP_LINES: usize = 10;

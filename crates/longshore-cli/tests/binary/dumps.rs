@@ -1,4 +1,4 @@
-//! What pg_dump writes is loaded by `-f` as it is, and all rows are those of PostgreSQL.
+//! What `pg_dump` writes is loaded by `-f` as it is, and all rows are those of PostgreSQL.
 //!
 //! Without PostgreSQL nothing is tested, but in CI that is a failure.
 

@@ -42,16 +42,15 @@ impl<'a> Arguments<'a> {
                     argument.push_str(&output_of(&rest[1..=end])?);
                     end + 2
                 }
-                ':' => match runner.variables.at(rest) {
-                    Some((length, value)) => {
+                ':' => {
+                    if let Some((length, value)) = runner.variables.at(rest) {
                         argument.push_str(&value);
                         length
-                    }
-                    None => {
+                    } else {
                         argument.push(c);
                         1
                     }
-                },
+                }
                 c => {
                     argument.push(c);
                     c.len_utf8()
