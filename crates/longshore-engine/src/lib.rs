@@ -46,8 +46,8 @@ pub mod typed;
 
 pub use config::{Config, Durability, Naptime, WalSize};
 pub use database::Database;
-pub use datafusion::nested_texts;
-pub use datafusion::shown_times;
+pub use crate::datafusion::nested_texts;
+pub use crate::datafusion::shown_times;
 pub use error::{Error, ErrorDetails, ErrorKind};
 pub use inspect::{CheckReport, LogLine};
 pub use longshore_load::{Control, Kernel, Progress};
