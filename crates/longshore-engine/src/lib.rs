@@ -44,10 +44,10 @@ mod text;
 mod transaction;
 pub mod typed;
 
-pub use config::{Config, Durability, Naptime, WalSize};
-pub use database::Database;
 pub use crate::datafusion::nested_texts;
 pub use crate::datafusion::shown_times;
+pub use config::{Config, Durability, Naptime, WalSize};
+pub use database::Database;
 pub use error::{Error, ErrorDetails, ErrorKind};
 pub use inspect::{CheckReport, LogLine};
 pub use longshore_load::{Control, Kernel, Progress};
