@@ -123,9 +123,12 @@ impl Prepared {
         literals: &[Literal<'_>],
         control: &Control,
     ) -> Result<Done, Error> {
-        let Some(mut types) = plan.parameters(self.parameters) else { return Ok(Done::Planner) };
-        for (parameter, declared) in types.iter_mut().zip(&self.types) {
-            *parameter = Some(types::column_type(declared)?);
+        let Some(types) = plan.parameters().filter(|types| types.len() == self.parameters) else {
+            return Ok(Done::Planner);
+        };
+        let mut types = Cow::Borrowed(types);
+        for (at, declared) in self.types.iter().enumerate() {
+            types.to_mut()[at] = Some(types::column_type(declared)?);
         }
         let typed = literals.iter().zip(types.iter().cycle());
         let values: Option<Vec<_>> = typed.map(|(literal, of)| literals::datum(literal, *of)).collect();

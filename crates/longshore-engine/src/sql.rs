@@ -51,7 +51,7 @@ mod summarize;
 mod table;
 pub(crate) mod time_syntax;
 pub(crate) mod types;
-mod unicode_escapes;
+pub(crate) mod unicode_escapes;
 pub(crate) mod unnamed;
 pub(crate) mod windows;
 mod without_effect;

@@ -196,15 +196,25 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
     let outcome = block
         .run(nature, control, async |transaction| {
             let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
-            let outcome = execute_in(&context, streams, parsed).await?;
-            if nature == Nature::Writes {
-                foreign::run_actions(&context)?;
-            }
-            Ok(outcome)
+            execute_with_actions(&context, streams, parsed, nature).await
         })
         .await;
     end_of_transaction(database, block)?;
     outcome.map_err(|error| with_hint(error, &database.catalog))
+}
+
+/// Executes a statement, and what foreign keys demand of its changes.
+async fn execute_with_actions(
+    context: &Context<'_>,
+    streams: &mut Streams,
+    parsed: Parsed,
+    nature: Nature,
+) -> Result<Outcome, Error> {
+    let outcome = execute_in(context, streams, parsed).await?;
+    if nature == Nature::Writes {
+        foreign::run_actions(context)?;
+    }
+    Ok(outcome)
 }
 
 /// What is to be done about temporary tables when a statement leaves no transaction open.

@@ -10,6 +10,7 @@ pub(super) mod named_source;
 pub(super) mod parquet;
 mod prune;
 mod report;
+mod row_group;
 pub(super) mod text_source;
 mod text_table;
 pub(super) mod written;

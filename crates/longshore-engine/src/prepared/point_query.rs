@@ -22,7 +22,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use longshore_load::Control;
-use longshore_storage::{ColumnType, Datum, Direction, Relation, RowId, Transaction, TransactionError};
+use longshore_storage::{ColumnType, Datum, Direction, Relation, RowId, Schema, Transaction, TransactionError};
 use sqlparser::ast::{Expr, UnaryOperator, Value};
 
 use crate::Error;
@@ -42,6 +42,7 @@ pub(crate) struct PointQueryPlan {
     /// The table's rules, as far as which it was recognised.
     rules: Arc<Rules>,
     kind: Kind,
+    parameters: Option<Vec<Option<ColumnType>>>,
 }
 
 #[derive(Debug)]
@@ -96,38 +97,10 @@ impl PointQueryPlan {
         table.is_some_and(|table| Arc::ptr_eq(&table, &self.table) && Arc::ptr_eq(&table.rules(), &self.rules))
     }
 
-    /// The types of the columns that `count` parameters are values of, or stand for a number of rows; `None` where one of them is not
-    /// used just once.
-    pub(crate) fn parameters(&self, count: usize) -> Option<Vec<Option<ColumnType>>> {
-        let mut parameters = vec![None; count];
-        let mut is_once = true;
-        let mut take = |operand: &Operand, column: Option<usize>| {
-            if let Operand::Parameter(number) = operand {
-                let column_type = column.map(|column| self.table.relation.schema().columns()[column].column_type);
-                let place = parameters.get_mut(*number);
-                is_once &= place.is_some_and(|place| place.replace(column_type).is_none());
-            }
-        };
-        match &self.kind {
-            Kind::Select { key, .. } => key.operands(&mut take),
-            Kind::Few { range, limit, .. } => {
-                range.operands(&mut take);
-                if let Some(limit) = limit {
-                    take(limit, None);
-                }
-            }
-            Kind::Insert { values } => {
-                values.iter().enumerate().for_each(|(column, value)| take(value, Some(column)));
-            }
-            Kind::Update { lookup, set } => {
-                for (column, value) in set {
-                    take(value.operand(), Some(*column));
-                }
-                lookup.operands(&mut take);
-            }
-            Kind::Delete { lookup } => lookup.operands(&mut take),
-        }
-        if is_once { parameters.into_iter().collect() } else { None }
+    /// The types of the columns that the parameters are values of, or `None` for a number of rows; nothing where one of them is not used
+    /// just once.
+    pub(crate) fn parameters(&self) -> Option<&[Option<ColumnType>]> {
+        self.parameters.as_deref()
     }
 
     /// Inserts rows, which are given one after the other, each of as many values as there are parameters. Nothing is
@@ -258,6 +231,41 @@ fn whole(value: Datum<'_>) -> Option<usize> {
         Datum::I32(value) => usize::try_from(value).ok(),
         Datum::I64(value) => usize::try_from(value).ok(),
         _ => None,
+    }
+}
+
+impl Kind {
+    /// What [`PointQueryPlan::parameters`] gives, of a statement about a table with this `schema`.
+    fn parameters(&self, schema: &Schema) -> Option<Vec<Option<ColumnType>>> {
+        let mut parameters: Vec<Option<Option<ColumnType>>> = Vec::new();
+        let mut is_once = true;
+        let mut take = |operand: &Operand, column: Option<usize>| {
+            if let Operand::Parameter(number) = *operand {
+                parameters.resize(parameters.len().max(number + 1), None);
+                let column_type = column.map(|column| schema.columns()[column].column_type);
+                is_once &= parameters[number].replace(column_type).is_none();
+            }
+        };
+        match self {
+            Self::Select { key, .. } => key.operands(&mut take),
+            Self::Few { range, limit, .. } => {
+                range.operands(&mut take);
+                if let Some(limit) = limit {
+                    take(limit, None);
+                }
+            }
+            Self::Insert { values } => {
+                values.iter().enumerate().for_each(|(column, value)| take(value, Some(column)));
+            }
+            Self::Update { lookup, set } => {
+                for (column, value) in set {
+                    take(value.operand(), Some(*column));
+                }
+                lookup.operands(&mut take);
+            }
+            Self::Delete { lookup } => lookup.operands(&mut take),
+        }
+        if is_once { parameters.into_iter().collect() } else { None }
     }
 }
 

@@ -73,7 +73,7 @@ impl Shapes {
             Some(_) | None => {}
         }
         let prepared = prepare(&shape.text).ok().filter(|prepared| {
-            let parameters = prepared.point_query.as_ref().and_then(|plan| plan.parameters(prepared.parameters));
+            let parameters = prepared.point_query.as_ref().and_then(PointQueryPlan::parameters);
             parameters.is_some_and(|parameters| parameters.len() == shape.row)
         });
         let Some(prepared) = prepared.map(Arc::new) else {

@@ -35,6 +35,11 @@ const AGGREGATES: [&str; 12] = [
     "variance",
 ];
 
+/// Whether a call is one of the usual aggregates.
+pub(crate) fn is_aggregate(call: &Function) -> bool {
+    AGGREGATES.contains(&call.name.to_string().to_lowercase().as_str())
+}
+
 /// Writes out the comparisons of rows in `statement`.
 ///
 /// # Errors
@@ -274,9 +279,7 @@ fn check_no_aggregate(row: &[Expr]) -> Result<(), Error> {
 
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
             match expr {
-                Expr::Function(call) if AGGREGATES.contains(&call.name.to_string().to_lowercase().as_str()) => {
-                    ControlFlow::Break(())
-                }
+                Expr::Function(call) if is_aggregate(call) => ControlFlow::Break(()),
                 _ => ControlFlow::Continue(()),
             }
         }

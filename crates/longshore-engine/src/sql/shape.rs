@@ -10,6 +10,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use longshore_storage::Datum;
+
 use super::split::{comment_end, is_name_byte, line_end, text_end};
 
 /// Literals of a statement that is no INSERT, at most.
@@ -30,6 +32,19 @@ pub(crate) enum Literal<'a> {
     Decimal(&'a str),
     /// A text.
     Text(Cow<'a, str>),
+}
+
+impl Literal<'_> {
+    /// Its value, where no column says what type it is of; not of a number that is no BIGINT.
+    pub(crate) fn value(&self) -> Option<Datum<'_>> {
+        match self {
+            Self::Null => Some(Datum::Null),
+            Self::Bool(value) => Some(Datum::Bool(*value)),
+            Self::Integer(value) => Some(Datum::I64(*value)),
+            Self::Decimal(_) => None,
+            Self::Text(text) => Some(Datum::Text(text)),
+        }
+    }
 }
 
 /// A statement, taken apart.

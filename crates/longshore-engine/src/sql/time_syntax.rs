@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, CastKind, DataType, DateTimeField, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, Ident, Interval, IntervalFields, ObjectName, ObjectNamePart, Query,
-    SetExpr, Statement, TimezoneInfo, TypedString, UnaryOperator, Value, ValueWithSpan, Values, VisitMut, VisitorMut,
-    WindowFrame, WindowFrameBound, WindowType,
+    FunctionArguments, Interval, IntervalFields, ObjectNamePart, Query, SetExpr, Statement, TimezoneInfo, TypedString,
+    UnaryOperator, Value, ValueWithSpan, Values, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
 };
+
+use super::build::call;
 
 /// Puts them in their place.
 pub(crate) fn rewrite(statement: &mut Statement) {
@@ -177,21 +178,6 @@ fn keep_bounds(frame: &mut WindowFrame) {
     };
     keep(&mut frame.start_bound);
     frame.end_bound.iter_mut().for_each(keep);
-}
-
-fn call(name: &str, arguments: Vec<Expr>) -> Expr {
-    let args = arguments.into_iter().map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))).collect();
-    let list = FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() };
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(name)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(list),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }
 
 /// An interval as a cast; of a number that is not quoted, so many of its unit.

@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use crate::{Error, ErrorKind};
+use super::split::{comment_end, dollar_end, is_escape_text, is_name_byte, line_end, text_end};
+use crate::Error;
 
 /// The text without such literals.
 ///
@@ -12,9 +13,7 @@ use crate::{Error, ErrorKind};
 pub(super) fn written_out(sql: &str) -> Result<Cow<'_, str>, Error> {
     let bytes = sql.as_bytes();
     let is_prefix = |at: usize| {
-        let is_own =
-            at == 0 || !(bytes[at - 1].is_ascii_alphanumeric() || bytes[at - 1] == b'_' || bytes[at - 1] >= 0x80);
-        is_own
+        (at == 0 || !is_name_byte(bytes[at - 1]))
             && bytes[at].eq_ignore_ascii_case(&b'u')
             && bytes[at + 1] == b'&'
             && matches!(bytes[at + 2], b'\'' | b'"')
@@ -27,11 +26,12 @@ pub(super) fn written_out(sql: &str) -> Result<Cow<'_, str>, Error> {
     let mut at = 0;
     while at < sql.len() {
         if at + 2 < bytes.len() && is_prefix(at) {
-            let end = end_of_quoted(sql, at + 2, false);
+            let end = text_end(bytes, at + 2, false);
             let (content, quote) = (inner(sql, at + 2, end), char::from(bytes[at + 2]));
             let (escape, behind) = escape_behind(sql, end)?;
             let doubled: String = [quote, quote].iter().collect();
-            let unescaped = unescaped(&content.replace(&doubled, &quote.to_string()), escape)?;
+            let no_character = |_| Error::syntax("invalid Unicode escape value");
+            let unescaped = unescaped(&content.replace(&doubled, &quote.to_string()), escape, false, no_character)?;
             plain.push(quote);
             plain.push_str(&unescaped.replace(quote, &doubled));
             plain.push(quote);
@@ -47,42 +47,15 @@ pub(super) fn written_out(sql: &str) -> Result<Cow<'_, str>, Error> {
 
 /// Where what begins at `at` ends: a quoted text, a comment, or one character.
 fn end_of_token(sql: &str, at: usize) -> usize {
-    let rest = &sql[at..];
-    let first = rest.chars().next().map_or(1, char::len_utf8);
-    match rest.as_bytes() {
-        [b'\'' | b'"', ..] => {
-            let before = sql[..at].chars().next_back();
-            end_of_quoted(sql, at, matches!(before, Some('e' | 'E')))
-        }
-        [b'-', b'-', ..] => rest.find('\n').map_or(sql.len(), |end| at + end),
-        [b'/', b'*', ..] => rest.find("*/").map_or(sql.len(), |end| at + end + 2),
-        [b'$', ..] => {
-            let tag = rest[1..].find('$').map(|end| &rest[..end + 2]);
-            let tag = tag.filter(|tag| tag[1..tag.len() - 1].chars().all(|c| c.is_alphanumeric() || c == '_'));
-            let end = tag.and_then(|tag| rest[tag.len()..].find(tag).map(|end| at + 2 * tag.len() + end));
-            end.unwrap_or(at + 1)
-        }
-        _ => at + first,
-    }
-}
-
-/// Where the text that begins with a quotation mark at `at` ends.
-fn end_of_quoted(sql: &str, at: usize, has_backslashes: bool) -> usize {
     let bytes = sql.as_bytes();
-    let quote = bytes[at];
-    let mut at = at + 1;
-    while at < bytes.len() {
-        if bytes[at] == b'\\' && has_backslashes {
-            at += 2;
-        } else if bytes[at] != quote {
-            at += 1;
-        } else if bytes.get(at + 1) == Some(&quote) {
-            at += 2;
-        } else {
-            return at + 1;
-        }
+    match (bytes[at], bytes.get(at + 1)) {
+        (b'\'', _) => text_end(bytes, at, is_escape_text(bytes, at)),
+        (b'"', _) => text_end(bytes, at, false),
+        (b'-', Some(b'-')) => line_end(bytes, at),
+        (b'/', Some(b'*')) => comment_end(bytes, at),
+        (b'$', _) => dollar_end(bytes, at),
+        _ => at + sql[at..].chars().next().map_or(1, char::len_utf8),
     }
-    bytes.len()
 }
 
 fn inner(sql: &str, start: usize, end: usize) -> &str {
@@ -99,7 +72,7 @@ fn escape_behind(sql: &str, end: usize) -> Result<(char, usize), Error> {
         return Ok(('\\', end));
     }
     let start = sql.len() - named.len();
-    let behind = end_of_quoted(sql, start, false);
+    let behind = text_end(sql.as_bytes(), start, false);
     let mut characters = inner(sql, start, behind).chars();
     let escape = match (characters.next(), characters.next()) {
         (Some(escape), None) => escape,
@@ -111,8 +84,14 @@ fn escape_behind(sql: &str, end: usize) -> Result<(char, usize), Error> {
     Ok((escape, behind))
 }
 
-/// `text` with characters for `\XXXX` and `\+XXXXXX`.
-fn unescaped(text: &str, escape: char) -> Result<String, Error> {
+/// `text` with characters for four hexadecimal digits behind `escape`, or six behind `escape` and a plus; with letters, also for
+/// `u` and four, `U` and eight. `no_character` is the error of a code that has none.
+pub(crate) fn unescaped(
+    text: &str,
+    escape: char,
+    has_letters: bool,
+    no_character: impl Fn(u32) -> Error,
+) -> Result<String, Error> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     let mut high: Option<u32> = None;
@@ -128,7 +107,12 @@ fn unescaped(text: &str, escape: char) -> Result<String, Error> {
             rest = if is_doubled { &rest[escape.len_utf8()..] } else { rest };
             continue;
         }
-        let (skipped, digits) = if rest.starts_with('+') { (1, 6) } else { (0, 4) };
+        let (skipped, digits) = match rest.as_bytes().first() {
+            Some(b'+') => (1, 6),
+            Some(b'u') if has_letters => (1, 4),
+            Some(b'U') if has_letters => (1, 8),
+            _ => (0, 4),
+        };
         let code = rest.get(skipped..skipped + digits).filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let Some(code) = code.and_then(|code| u32::from_str_radix(code, 16).ok()) else {
             return Err(Error::syntax("invalid Unicode escape"));
@@ -144,7 +128,7 @@ fn unescaped(text: &str, escape: char) -> Result<String, Error> {
             _ => return Err(no_pair()),
         };
         let character = char::from_u32(code).filter(|character| *character != '\0');
-        plain.push(character.ok_or_else(|| Error::new(ErrorKind::Syntax, "invalid Unicode escape value"))?);
+        plain.push(character.ok_or_else(|| no_character(code))?);
     }
     if high.is_some() { Err(no_pair()) } else { Ok(plain) }
 }

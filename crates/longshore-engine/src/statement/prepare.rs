@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use longshore_storage::Datum;
 use sqlparser::ast::{DataType, Expr, Ident, ObjectName, Statement, UnaryOperator, Value};
 
 use super::resolve;
@@ -118,26 +117,4 @@ fn literal(argument: &Expr) -> Option<Literal<'_>> {
         }),
         _ => None,
     }
-}
-
-/// Arguments as values, where all of them are plain literals.
-pub(crate) fn values(arguments: &[Expr]) -> Option<Vec<Datum<'_>>> {
-    arguments.iter().map(value).collect()
-}
-
-fn value(argument: &Expr) -> Option<Datum<'_>> {
-    Some(match argument {
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match value(expr)? {
-            Datum::I64(value) => Datum::I64(-value),
-            _ => return None,
-        },
-        Expr::Value(literal) => match &literal.value {
-            Value::Null => Datum::Null,
-            Value::Boolean(value) => Datum::Bool(*value),
-            Value::Number(digits, false) => Datum::I64(digits.parse().ok()?),
-            Value::SingleQuotedString(text) => Datum::Text(text),
-            _ => return None,
-        },
-        _ => return None,
-    })
 }

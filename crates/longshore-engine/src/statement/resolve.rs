@@ -17,6 +17,7 @@ use sqlparser::ast::{
 
 use crate::catalog::{Catalog, SearchPath, UserType, is_temporary};
 use crate::sql::copy::{CopySource, CopyWhat};
+use crate::sql::expressions::flow;
 use crate::sql::names::{self, SEPARATOR};
 use crate::sql::{Parsed, build};
 use crate::statement::own_types;
@@ -347,12 +348,5 @@ impl VisitorMut for Resolver<'_> {
             other => return flow(self.cast(other)),
         }
         ControlFlow::Continue(())
-    }
-}
-
-fn flow(done: Result<(), Error>) -> ControlFlow<Error> {
-    match done {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => ControlFlow::Break(error),
     }
 }

@@ -13,6 +13,7 @@ use crate::datafusion::Parameters;
 use crate::prepared::{Done, PointQueryPlan, Prepared};
 use crate::report::without;
 use crate::sql::parameters::{bind, literal};
+use crate::sql::shape::Literal;
 use crate::transaction::Nature;
 use crate::{Error, Outcome};
 
@@ -29,17 +30,12 @@ pub(crate) async fn execute_prepared(
     arguments: Arguments<'_>,
 ) -> Result<Outcome, Error> {
     let SessionContext { database, block, control, .. } = session;
-    let (given, values) = match arguments {
-        Arguments::Values(values) => (values.len(), Some(Cow::Borrowed(values))),
-        Arguments::Expressions(expressions) => (expressions.len(), prepare::values(expressions).map(Cow::Owned)),
+    let (given, values, literals) = match arguments {
+        Arguments::Values(values) => (values.len(), prepared.in_declared_types(Cow::Borrowed(values)), None),
+        Arguments::Expressions(expressions) => (expressions.len(), None, prepare::literals(expressions)),
     };
     block.refuse_if_failed()?;
     prepared.check_count(given).inspect_err(|_| block.fail())?;
-    let literals = match arguments {
-        Arguments::Values(_) => None,
-        Arguments::Expressions(expressions) => prepare::literals(expressions),
-    };
-    let values = values.and_then(|values| prepared.in_declared_types(values));
     let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };
     let outcome = block
         .run(nature, control, async |transaction| {
@@ -60,6 +56,11 @@ pub(crate) async fn execute_prepared(
                 Arguments::Values(values) => prepared.texts(values.iter().map(|value| literal(*value))),
                 Arguments::Expressions(expressions) => prepared.texts(expressions.iter().cloned()),
             };
+            let of_literals = || {
+                let values: Option<Vec<_>> = literals.as_ref()?.iter().map(Literal::value).collect();
+                prepared.in_declared_types(Cow::Owned(values?))
+            };
+            let values = values.or_else(of_literals);
             let mut statement = prepared.statement.clone();
             let outcome = if let Some(values) = values {
                 let types = &prepared.types;

@@ -1,6 +1,6 @@
 //! Statements whose shape needs no planner. Not here: how they are known (`prepared/shapes`).
 
-use super::{Context, SessionContext, end_of_transaction, execute_in, foreign, resolve};
+use super::{Context, SessionContext, end_of_transaction, execute_with_actions, foreign, resolve};
 use crate::prepared::{Done, Shaped};
 use crate::sql;
 use crate::transaction::Nature;
@@ -22,11 +22,7 @@ pub(super) async fn execute(session: SessionContext<'_>, shaped: Shaped<'_>, sql
             database.queries.check_values(sql)?;
             let mut parsed = sql::parse(sql)?;
             resolve::resolve(&mut parsed, sql, &database.catalog, &path)?;
-            let outcome = execute_in(&context, streams, parsed).await?;
-            if nature == Nature::Writes {
-                foreign::run_actions(&context)?;
-            }
-            Ok(outcome)
+            execute_with_actions(&context, streams, parsed, nature).await
         })
         .await;
     end_of_transaction(database, block)?;

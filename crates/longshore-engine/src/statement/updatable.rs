@@ -16,6 +16,7 @@ use sqlparser::ast::{
 use crate::catalog::{Entry, Table, View};
 use crate::datafusion::{NamedInputs, TARGET};
 use crate::sql::check_option::CheckOption;
+use crate::sql::rows::is_aggregate;
 use crate::sql::{self, build, names};
 use crate::statement::Context;
 use crate::{Error, ErrorKind};
@@ -303,25 +304,12 @@ impl Visitor for Aggregates {
     type Break = ();
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> std::ops::ControlFlow<()> {
-        const NAMES: [&str; 14] = [
-            "count",
-            "sum",
-            "min",
-            "max",
-            "avg",
-            "array_agg",
-            "string_agg",
-            "bool_and",
-            "bool_or",
-            "every",
-            "stddev",
-            "variance",
-            "generate_series",
-            "unnest",
-        ];
+        const OF_ROWS: [&str; 2] = ["generate_series", "unnest"];
         match expr {
             Expr::Function(call)
-                if call.over.is_some() || NAMES.contains(&call.name.to_string().to_lowercase().as_str()) =>
+                if call.over.is_some()
+                    || is_aggregate(call)
+                    || OF_ROWS.contains(&call.name.to_string().to_lowercase().as_str()) =>
             {
                 std::ops::ControlFlow::Break(())
             }

@@ -5,8 +5,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
@@ -15,17 +14,16 @@ use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
-use datafusion::parquet::arrow::arrow_writer::{
-    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriter, compute_leaves,
-};
+use datafusion::parquet::arrow::arrow_writer::ArrowWriter;
 use datafusion::parquet::basic::{Compression, ZstdLevel};
 use datafusion::parquet::errors::ParquetError;
 use datafusion::parquet::file::properties::WriterProperties;
 use futures::{Stream, StreamExt, TryStreamExt};
 use longshore_load::Control;
-use longshore_storage::{Chunk, Schema, Snapshot};
+use longshore_storage::{Schema, Snapshot};
 use tokio::task::spawn_blocking;
 
+use super::row_group::RowGroup;
 use crate::{Error, ErrorKind, Report, RowStream};
 
 /// Chunks of a row group: what a worker holds decoded when it reads one.
@@ -50,7 +48,8 @@ pub(in crate::datafusion) fn write(
     let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties)).map_err(failed)?;
     let (mut writer, factory) = writer.into_serialized_writer().map_err(failed)?;
     for (index, chunks) in snapshot.chunks().chunks(ROW_GROUP_CHUNKS).enumerate() {
-        let group = RowGroup { chunks, schema: &schema, control };
+        let array = |chunk: usize, column: usize| chunks[chunk].array(column, 0, chunks[chunk].rows());
+        let group = RowGroup { schema: &schema, parts: chunks.len(), array, control };
         let columns = group.encode(&factory, index, threads).map_err(failed)?;
         if control.is_cancelled() {
             return Err(Error::cancelled());
@@ -71,61 +70,6 @@ pub(in crate::datafusion) fn write(
         bytes_written: writer.bytes_written() as u64,
         seconds: start.elapsed().as_secs_f64(),
     })
-}
-
-/// Some chunks on their way into a file.
-struct RowGroup<'a> {
-    chunks: &'a [Arc<Chunk>],
-    schema: &'a SchemaRef,
-    control: &'a Control,
-}
-
-impl RowGroup<'_> {
-    /// Encodes all columns, each by one of `threads` workers.
-    fn encode(
-        &self,
-        factory: &ArrowRowGroupWriterFactory,
-        index: usize,
-        threads: usize,
-    ) -> Result<Vec<ArrowColumnChunk>, ParquetError> {
-        let writers = factory.create_column_writers(index)?;
-        let columns = writers.len();
-        let slots: Vec<_> = writers.into_iter().map(|writer| Mutex::new(Some(writer))).collect();
-        let encoded: Vec<_> = (0..columns).map(|_| Mutex::new(None)).collect();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            loop {
-                let column = next.fetch_add(1, Ordering::Relaxed);
-                if column >= columns || self.control.is_cancelled() {
-                    return;
-                }
-                let writer = lock(&slots[column]).take().expect("each column is taken once");
-                *lock(&encoded[column]) = Some(self.encode_column(column, writer));
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..threads.min(columns) {
-                scope.spawn(work);
-            }
-            work();
-        });
-        // Columns are missing only after a cancellation, which the caller sees.
-        encoded.iter().filter_map(|slot| lock(slot).take()).collect()
-    }
-
-    fn encode_column(&self, column: usize, mut writer: ArrowColumnWriter) -> Result<ArrowColumnChunk, ParquetError> {
-        for chunk in self.chunks {
-            let array = chunk.array(column, 0, chunk.rows());
-            for leaf in compute_leaves(self.schema.field(column), &array)? {
-                writer.write(&leaf)?;
-            }
-        }
-        writer.close()
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The rows of the file `path`, in order, as rows of a table with `schema`.

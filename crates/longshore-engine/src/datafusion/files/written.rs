@@ -3,23 +3,21 @@
 //! Row groups of Parquet are gathered, then encoded by all workers, a column at a time; an Arrow file is written as it comes.
 //! Arrow's texts and bytes in views, which not every reader knows, become plain ones there.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
-use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
+use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::ipc::writer::FileWriter;
-use datafusion::parquet::arrow::arrow_writer::{
-    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriter, ArrowWriterOptions, compute_leaves,
-};
+use datafusion::parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
 use datafusion::parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use datafusion::parquet::errors::ParquetError;
 use datafusion::parquet::file::properties::WriterProperties;
 use longshore_load::{Control, OpenTarget, Target};
 
+use super::row_group::RowGroup;
 use crate::{Error, ErrorKind, Report};
 
 /// Rows of a row group, but for the last.
@@ -171,7 +169,7 @@ fn parquet(
     let (mut rows, mut index) = (0, 0);
     let mut at_end = false;
     while !at_end {
-        let mut group = RowGroup { batches: Vec::new(), schema, control };
+        let mut group: Vec<RecordBatch> = Vec::new();
         let (mut group_rows, mut group_bytes) = (0, 0);
         while group_rows < ROW_GROUP_ROWS && group_bytes < ROW_GROUP_BYTES_MAX {
             let Some(batch) = next(batches, control)? else {
@@ -180,11 +178,13 @@ fn parquet(
             };
             group_rows += batch.num_rows();
             group_bytes += batch.get_array_memory_size();
-            group.batches.push(batch);
+            group.push(batch);
         }
-        if group.batches.is_empty() {
+        if group.is_empty() {
             break;
         }
+        let array = |batch: usize, column: usize| Arc::clone(group[batch].column(column));
+        let group = RowGroup { schema, parts: group.len(), array, control };
         let columns = group.encode(&factory, index, threads).map_err(failed)?;
         if control.is_cancelled() {
             return Err(Error::cancelled());
@@ -200,85 +200,6 @@ fn parquet(
     }
     writer.finish().map_err(failed)?;
     Ok((rows, writer.bytes_written() as u64))
-}
-
-/// Some batches on their way into a file.
-struct RowGroup<'a> {
-    batches: Vec<RecordBatch>,
-    schema: &'a SchemaRef,
-    control: &'a Control,
-}
-
-impl RowGroup<'_> {
-    /// Encodes all columns, each by one of `threads` workers.
-    fn encode(
-        &self,
-        factory: &ArrowRowGroupWriterFactory,
-        index: usize,
-        threads: usize,
-    ) -> Result<Vec<ArrowColumnChunk>, ParquetError> {
-        let slots = self.slots(factory.create_column_writers(index)?);
-        let encoded: Vec<_> = slots.iter().map(|_| Mutex::new(None)).collect();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            loop {
-                let slot = next.fetch_add(1, Ordering::Relaxed);
-                if slot >= slots.len() || self.control.is_cancelled() {
-                    return;
-                }
-                let writers = std::mem::take(&mut *lock(&slots[slot]));
-                *lock(&encoded[slot]) = Some(self.encode_column(slot, writers));
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..threads.min(slots.len()) {
-                scope.spawn(work);
-            }
-            work();
-        });
-        // Columns are missing only after a cancellation, which the caller sees.
-        let columns: Result<Vec<Vec<_>>, _> = encoded.iter().filter_map(|slot| lock(slot).take()).collect();
-        Ok(columns?.into_iter().flatten().collect())
-    }
-
-    /// The writers of each column; one of a nested type has several.
-    fn slots(&self, writers: Vec<ArrowColumnWriter>) -> Vec<Mutex<Vec<ArrowColumnWriter>>> {
-        let mut writers = writers.into_iter();
-        let fields = self.schema.fields().iter();
-        fields.map(|field| Mutex::new(writers.by_ref().take(leaves(field.data_type())).collect())).collect()
-    }
-
-    fn encode_column(
-        &self,
-        column: usize,
-        mut writers: Vec<ArrowColumnWriter>,
-    ) -> Result<Vec<ArrowColumnChunk>, ParquetError> {
-        for batch in &self.batches {
-            let array: &ArrayRef = batch.column(column);
-            for (leaf, writer) in compute_leaves(self.schema.field(column), array)?.iter().zip(&mut writers) {
-                writer.write(leaf)?;
-            }
-        }
-        writers.into_iter().map(ArrowColumnWriter::close).collect()
-    }
-}
-
-/// How many columns of Parquet a type takes.
-fn leaves(data_type: &DataType) -> usize {
-    match data_type {
-        DataType::Struct(fields) => fields.iter().map(|field| leaves(field.data_type())).sum(),
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::FixedSizeList(field, _)
-        | DataType::ListView(field)
-        | DataType::LargeListView(field)
-        | DataType::Map(field, _) => leaves(field.data_type()),
-        _ => 1,
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn write_error(error: &dyn std::fmt::Display) -> Error {

@@ -13,15 +13,15 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Join, JoinConstraint,
-    ObjectName, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins,
-    Visit, VisitMut, Visitor, VisitorMut,
+    ObjectName, OrderBy, OrderByKind, Select, SelectItem, Statement, TableFactor, TableWithJoins, Visit, VisitMut,
+    Visitor,
 };
 
 use super::planner::Planner;
-use crate::sql::expressions::{each_own, flow};
+use crate::sql::expressions::each_own;
 use crate::sql::{build, names};
 use crate::{Error, ErrorKind};
-use from_items::{FromColumn, FromItems, Side, constraint};
+use from_items::{FromColumn, FromItems, Side, constraint, each_select};
 pub(super) use from_items::{factors, folded};
 
 /// Writes the joins of `statement` with ON, and what depends on them.
@@ -29,10 +29,7 @@ pub(in crate::datafusion) fn resolve(planner: &Planner, statement: &mut Statemen
     if Visit::visit(&*statement, &mut Needed).is_continue() {
         return Ok(());
     }
-    match VisitMut::visit(statement, &mut Resolver { items: FromItems::new(planner) }) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
-    }
+    each_select(planner, statement, |select, order_by, items| Resolver { items }.select(select, order_by))
 }
 
 /// Finds out whether there is something to do at all.
@@ -67,39 +64,12 @@ fn merges(item: &TableWithJoins) -> bool {
 }
 
 struct Resolver<'a> {
-    items: FromItems<'a>,
-}
-
-impl VisitorMut for Resolver<'_> {
-    type Break = Error;
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        self.items.enter(query);
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        let Query { body, order_by, .. } = query;
-        flow(self.body(body, order_by.as_mut()))?;
-        self.items.leave();
-        ControlFlow::Continue(())
-    }
+    items: &'a FromItems<'a>,
 }
 
 impl Resolver<'_> {
-    fn body(&self, body: &mut SetExpr, order_by: Option<&mut OrderBy>) -> Result<(), Error> {
-        match body {
-            SetExpr::Select(select) => self.select(select, order_by),
-            SetExpr::SetOperation { left, right, .. } => {
-                self.body(left, None)?;
-                self.body(right, None)
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn select(&self, select: &mut Select, mut order_by: Option<&mut OrderBy>) -> Result<(), Error> {
-        row_counts::resolve(select, order_by.as_deref_mut(), &self.items)?;
+        row_counts::resolve(select, order_by.as_deref_mut(), self.items)?;
         if !select.from.iter().any(merges) || is_left_alone(&select.from)? {
             return Ok(());
         }

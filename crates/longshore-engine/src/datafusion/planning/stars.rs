@@ -9,14 +9,14 @@ use std::ops::ControlFlow;
 use regex::Regex;
 use sqlparser::ast::{
     ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Insert, ObjectName,
-    Query, RenameSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, Value, Visit,
-    VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
+    RenameSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, Value, Visit, Visitor,
+    WildcardAdditionalOptions,
 };
 
-use super::merged_columns::from_items::{FromColumn, FromItems, folded};
+use super::merged_columns::from_items::{FromColumn, FromItems, each_select, folded};
 use super::planner::Planner;
 use crate::Error;
-use crate::sql::expressions::{each_own, flow};
+use crate::sql::expressions::each_own;
 use crate::sql::{build, headings};
 
 /// Writes out what stands for several columns in `statement`.
@@ -30,10 +30,7 @@ pub(in crate::datafusion) fn written_out(planner: &Planner, statement: &mut Stat
     if Visit::visit(&*statement, &mut Needed).is_continue() {
         return Ok(());
     }
-    match VisitMut::visit(statement, &mut Writer { items: FromItems::new(planner) }) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
-    }
+    each_select(planner, statement, |select, _, items| Writer { items }.select(select))
 }
 
 /// Finds out whether there is something to do at all.
@@ -59,36 +56,10 @@ fn renames(item: &SelectItem) -> bool {
 }
 
 struct Writer<'a> {
-    items: FromItems<'a>,
-}
-
-impl VisitorMut for Writer<'_> {
-    type Break = Error;
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        self.items.enter(query);
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        flow(self.body(&mut query.body))?;
-        self.items.leave_changed(query);
-        ControlFlow::Continue(())
-    }
+    items: &'a FromItems<'a>,
 }
 
 impl Writer<'_> {
-    fn body(&self, body: &mut SetExpr) -> Result<(), Error> {
-        match body {
-            SetExpr::Select(select) => self.select(select),
-            SetExpr::SetOperation { left, right, .. } => {
-                self.body(left)?;
-                self.body(right)
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn select(&self, select: &mut Select) -> Result<(), Error> {
         let conditions = [&select.selection, &select.having, &select.qualify];
         let has_call = |item: &SelectItem| match item {

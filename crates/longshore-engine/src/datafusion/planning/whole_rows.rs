@@ -5,26 +5,22 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableFactor, Value, Visit,
-    VisitMut, Visitor, VisitorMut,
+    Expr, Ident, OrderBy, OrderByKind, Select, SelectItem, Statement, TableFactor, Value, Visit, VisitMut, Visitor,
 };
 
-use super::merged_columns::from_items::{FromColumn, FromItems, factors, folded};
+use super::merged_columns::from_items::{FromColumn, FromItems, each_select, factors, folded};
 use super::planner::Planner;
 use super::table_functions::own_column;
 use crate::Error;
 use crate::sql::build;
-use crate::sql::expressions::{each_own, flow};
+use crate::sql::expressions::each_own;
 
 /// Writes whole rows of `statement` out.
 pub(in crate::datafusion) fn write_out(planner: &Planner, statement: &mut Statement) -> Result<(), Error> {
     if Visit::visit(&*statement, &mut Needed).is_continue() {
         return Ok(());
     }
-    match VisitMut::visit(statement, &mut Writer { items: FromItems::new(planner) }) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
-    }
+    each_select(planner, statement, |select, order_by, items| Writer { items }.select(select, order_by))
 }
 
 /// Finds out whether a name in a list may be that of something in FROM.
@@ -69,37 +65,10 @@ fn identifiers(expr: &Expr, names: &mut Vec<String>) {
 }
 
 struct Writer<'a> {
-    items: FromItems<'a>,
-}
-
-impl VisitorMut for Writer<'_> {
-    type Break = Error;
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        self.items.enter(query);
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
-        let Query { body, order_by, .. } = query;
-        flow(self.body(body, order_by.as_mut()))?;
-        self.items.leave();
-        ControlFlow::Continue(())
-    }
+    items: &'a FromItems<'a>,
 }
 
 impl Writer<'_> {
-    fn body(&self, body: &mut SetExpr, order_by: Option<&mut OrderBy>) -> Result<(), Error> {
-        match body {
-            SetExpr::Select(select) => self.select(select, order_by),
-            SetExpr::SetOperation { left, right, .. } => {
-                self.body(left, None)?;
-                self.body(right, None)
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn select(&self, select: &mut Select, order_by: Option<&mut OrderBy>) -> Result<(), Error> {
         if Needed.pre_visit_select(select).is_continue() {
             return Ok(());

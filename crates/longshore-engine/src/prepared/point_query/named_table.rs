@@ -50,7 +50,8 @@ impl NamedTable {
     }
 
     pub(super) fn plan(self, kind: Kind) -> PointQueryPlan {
-        PointQueryPlan { table: self.table, rules: self.rules, kind }
+        let parameters = kind.parameters(self.schema());
+        PointQueryPlan { table: self.table, rules: self.rules, kind, parameters }
     }
 
     pub(super) fn schema(&self) -> &Schema {

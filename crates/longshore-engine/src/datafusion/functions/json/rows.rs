@@ -108,79 +108,63 @@ fn item_type(list: &DataType) -> DataType {
     }
 }
 
+/// A list of each value; `take` keeps what is in its list, and says how much that is.
+fn lists_of(array: &ArrayRef, mut take: impl FnMut(Kind, &str) -> Result<usize>) -> Result<ListBuilder> {
+    let values = texts(array)?;
+    let mut lists = ListBuilder::new(values.len());
+    for value in &values {
+        lists.append(value.map(|value| take(parse(value).map_err(failed)?.kind, value)).transpose()?);
+    }
+    Ok(lists)
+}
+
 fn elements(args: &[ArrayRef], to: &DataType, function: &str) -> Result<ArrayRef> {
     let item = item_type(to);
-    let values = texts(&args[0])?;
-    let mut lists = ListBuilder::new(values.len());
     let mut items = StringViewBuilder::new();
-    for value in &values {
-        let Some(value) = value else {
-            lists.append(None);
-            continue;
-        };
-        match parse(value).map_err(failed)?.kind {
-            Kind::Array(elements) => {
-                elements.iter().for_each(|element| append(element, &item, &mut items));
-                lists.append(Some(elements.len()));
-            }
-            _ if function.starts_with("json_") && value.starts_with('{') => {
-                return Err(invalid(format!("cannot call {function} on a non-array")));
-            }
-            _ if function.starts_with("json_") => return Err(invalid(format!("cannot call {function} on a scalar"))),
-            Kind::Object(_) => return Err(invalid("cannot extract elements from an object")),
-            _ => return Err(invalid("cannot extract elements from a scalar")),
+    let lists = lists_of(&args[0], |kind, value| match kind {
+        Kind::Array(elements) => {
+            elements.iter().for_each(|element| append(element, &item, &mut items));
+            Ok(elements.len())
         }
-    }
+        _ if function.starts_with("json_") && value.starts_with('{') => {
+            Err(invalid(format!("cannot call {function} on a non-array")))
+        }
+        _ if function.starts_with("json_") => Err(invalid(format!("cannot call {function} on a scalar"))),
+        Kind::Object(_) => Err(invalid("cannot extract elements from an object")),
+        _ => Err(invalid("cannot extract elements from a scalar")),
+    })?;
     Ok(lists.finish(wrapped(items.finish(), &item)))
 }
 
 fn names(args: &[ArrayRef], function: &str) -> Result<ArrayRef> {
-    let values = texts(&args[0])?;
-    let mut lists = ListBuilder::new(values.len());
     let mut items = StringViewBuilder::new();
-    for value in &values {
-        let Some(value) = value else {
-            lists.append(None);
-            continue;
-        };
-        match parse(value).map_err(failed)?.kind {
-            Kind::Object(members) => {
-                members.iter().for_each(|(name, _)| items.append_value(name));
-                lists.append(Some(members.len()));
-            }
-            Kind::Array(_) => return Err(invalid(format!("cannot call {function} on an array"))),
-            _ => return Err(invalid(format!("cannot call {function} on a scalar"))),
+    let lists = lists_of(&args[0], |kind, _| match kind {
+        Kind::Object(members) => {
+            members.iter().for_each(|(name, _)| items.append_value(name));
+            Ok(members.len())
         }
-    }
+        Kind::Array(_) => Err(invalid(format!("cannot call {function} on an array"))),
+        _ => Err(invalid(format!("cannot call {function} on a scalar"))),
+    })?;
     Ok(lists.finish(Arc::new(items.finish())))
 }
 
 fn members(args: &[ArrayRef], to: &DataType, function: &str) -> Result<ArrayRef> {
     let DataType::Struct(fields) = item_type(to) else { return Err(invalid("members have a key and a value")) };
     let value_type = fields[1].data_type();
-    let values = texts(&args[0])?;
-    let mut lists = ListBuilder::new(values.len());
     let (mut keys, mut items) = (StringViewBuilder::new(), StringViewBuilder::new());
-    for value in &values {
-        let Some(value) = value else {
-            lists.append(None);
-            continue;
-        };
-        match parse(value).map_err(failed)?.kind {
-            Kind::Object(members) => {
-                for (key, member) in &members {
-                    keys.append_value(key);
-                    append(member, value_type, &mut items);
-                }
-                lists.append(Some(members.len()));
+    let lists = lists_of(&args[0], |kind, _| match kind {
+        Kind::Object(members) => {
+            for (key, member) in &members {
+                keys.append_value(key);
+                append(member, value_type, &mut items);
             }
-            _ if function.starts_with("jsonb") => {
-                return Err(invalid(format!("cannot call {function} on a non-object")));
-            }
-            Kind::Array(_) => return Err(invalid("cannot deconstruct an array as an object")),
-            _ => return Err(invalid("cannot deconstruct a scalar")),
+            Ok(members.len())
         }
-    }
+        _ if function.starts_with("jsonb") => Err(invalid(format!("cannot call {function} on a non-object"))),
+        Kind::Array(_) => Err(invalid("cannot deconstruct an array as an object")),
+        _ => Err(invalid("cannot deconstruct a scalar")),
+    })?;
     let keys: StringViewArray = keys.finish();
     let items = wrapped(items.finish(), value_type);
     Ok(lists.finish(Arc::new(StructArray::new(fields.clone(), vec![Arc::new(keys), items], None))))

@@ -1,16 +1,19 @@
 //! What stands in FROM: its columns, as `SELECT *` would give them, and which of it outer joins can leave out.
 
+use std::ops::ControlFlow;
+
 use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::TableReference;
 use datafusion::sql::parser::Statement as Parsed;
 use sqlparser::ast::{
-    Expr, Ident, Join, JoinConstraint, JoinOperator, Query, SelectItem, SetExpr, SetOperator, Statement, TableFactor,
-    TableWithJoins, WildcardAdditionalOptions, With,
+    Expr, Ident, Join, JoinConstraint, JoinOperator, OrderBy, Query, Select, SelectItem, SetExpr, SetOperator,
+    Statement, TableFactor, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions, With,
 };
 
 use crate::Error;
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::planning::planner::Planner;
+use crate::sql::expressions::flow;
 use crate::sql::{build, names};
 
 /// A column of something in FROM.
@@ -37,18 +40,74 @@ struct Scope {
     ended: usize,
 }
 
+/// Gives each SELECT of `statement` to `act`, those within others first, with the ORDER BY of its query and what can stand in its
+/// FROM.
+///
+/// # Errors
+/// The first of `act`, which ends it.
+pub(in crate::datafusion::planning) fn each_select(
+    planner: &Planner,
+    statement: &mut Statement,
+    act: impl FnMut(&mut Select, Option<&mut OrderBy>, &FromItems<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    match VisitMut::visit(statement, &mut Selects { items: FromItems::new(planner), act }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Selects<'a, A> {
+    items: FromItems<'a>,
+    act: A,
+}
+
+impl<A> VisitorMut for Selects<'_, A>
+where
+    A: FnMut(&mut Select, Option<&mut OrderBy>, &FromItems<'_>) -> Result<(), Error>,
+{
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        self.items.enter(query);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        let Query { body, order_by, .. } = query;
+        flow(self.body(body, order_by.as_mut()))?;
+        self.items.leave_changed(query);
+        ControlFlow::Continue(())
+    }
+}
+
+impl<A> Selects<'_, A>
+where
+    A: FnMut(&mut Select, Option<&mut OrderBy>, &FromItems<'_>) -> Result<(), Error>,
+{
+    fn body(&mut self, body: &mut SetExpr, order_by: Option<&mut OrderBy>) -> Result<(), Error> {
+        match body {
+            SetExpr::Select(select) => (self.act)(select, order_by, &self.items),
+            SetExpr::SetOperation { left, right, .. } => {
+                self.body(left, None)?;
+                self.body(right, None)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl<'a> FromItems<'a> {
-    pub(in crate::datafusion::planning) fn new(planner: &'a Planner) -> Self {
+    fn new(planner: &'a Planner) -> Self {
         Self { planner, scopes: Vec::new() }
     }
 
     /// The visitor enters `query`.
-    pub(in crate::datafusion::planning) fn enter(&mut self, query: &Query) {
+    fn enter(&mut self, query: &Query) {
         self.scopes.push(Scope { with: query.with.clone(), ended: 0 });
     }
 
     /// The visitor leaves the query that it entered last.
-    pub(in crate::datafusion::planning) fn leave(&mut self) {
+    fn leave(&mut self) {
         self.scopes.pop();
         if let Some(Scope { with: Some(with), ended }) = self.scopes.last_mut()
             && *ended < with.cte_tables.len()
@@ -58,7 +117,7 @@ impl<'a> FromItems<'a> {
     }
 
     /// The visitor leaves the query that it entered last, and has changed it to `query`.
-    pub(in crate::datafusion::planning) fn leave_changed(&mut self, query: &Query) {
+    fn leave_changed(&mut self, query: &Query) {
         let outer = self.scopes.len().checked_sub(2).and_then(|at| self.scopes.get_mut(at));
         if let Some(Scope { with: Some(with), ended }) = outer
             && let Some(definition) = with.cte_tables.get_mut(*ended)
