@@ -302,7 +302,7 @@ mod tests {
             ),
             (
                 "SELECT * FROM t UNPIVOT INCLUDE NULLS (v FOR n IN (a, B)) AS u",
-                "SELECT * FROM (SELECT * EXCLUDE (\"a\", \"b\"), unnest(ARRAY['a', 'b']) AS n, unnest(ARRAY[a, B]) AS v FROM \
+                "SELECT * FROM (SELECT * EXCLUDE (a, b), unnest(ARRAY['a', 'b']) AS n, unnest(ARRAY[a, B]) AS v FROM \
                  t) AS u",
             ),
         ] {
