@@ -140,10 +140,8 @@ fn first_planners() -> Vec<Arc<dyn ExprPlanner>> {
 
 /// Gives functions the names that PostgreSQL and DuckDB have for them, too.
 fn aliases(state: &mut SessionState) -> Result<()> {
-    for (name, alias) in [("bool_and", "every")] {
-        let function = state.udaf(name)?.as_ref().clone().with_aliases([alias]);
-        state.register_udaf(Arc::new(function))?;
-    }
+    let every = state.udaf("bool_and")?.as_ref().clone().with_aliases(["every"]);
+    state.register_udaf(Arc::new(every))?;
     for (name, alias) in [("uuid", "gen_random_uuid"), ("to_timestamp", "strptime"), ("to_char", "strftime")] {
         let function = state.udf(name)?.as_ref().clone().with_aliases([alias]);
         state.register_udf(Arc::new(function))?;

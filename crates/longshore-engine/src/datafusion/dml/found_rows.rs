@@ -136,7 +136,8 @@ impl FoundRows {
                 }
             }
             let of_new = values.iter().filter(|(column, _)| new.contains(column)).map(|(_, array)| Arc::clone(array));
-            arrays.splice(set + 1..set + 1, of_new);
+            let behind = set + 1;
+            arrays.splice(behind..behind, of_new);
             let fields = arrays
                 .iter()
                 .enumerate()

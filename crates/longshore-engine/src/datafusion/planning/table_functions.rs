@@ -63,7 +63,7 @@ impl RelationPlanner for TableFunctions {
             Some(planned) => planned,
             None => rows_of(&calls, with_ordinality, alias.as_ref(), context)?,
         };
-        let plan = renamed(plan, names, alias.as_ref(), context)?;
+        let plan = renamed(plan, &names, alias.as_ref(), context)?;
         let name = alias.map_or_else(|| Ident::with_quote('"', calls[0].name.clone()), |alias| alias.name);
         let alias = TableAlias { explicit: true, name, columns: Vec::new(), at: None };
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, Some(alias)))))
@@ -80,10 +80,13 @@ fn calls(name: &ObjectName, args: Vec<FunctionArg>, alias: Option<&TableAlias>) 
     let own_name = folded(name);
     if own_name == ROWS_FROM {
         let each = args.into_iter().map(|arg| match arg {
-            FunctionArg::Unnamed(FunctionArgExpr::Expr(ast::Expr::Function(function))) => match function.args {
-                FunctionArguments::List(list) => calls(&function.name, list.args, None),
-                _ => plan_err!("ROWS FROM takes calls of functions"),
-            },
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(ast::Expr::Function(function))) => {
+                if let FunctionArguments::List(list) = function.args {
+                    calls(&function.name, list.args, None)
+                } else {
+                    plan_err!("ROWS FROM takes calls of functions")
+                }
+            }
             other => plan_err!("ROWS FROM takes calls of functions, and not {other}"),
         });
         return Ok(each.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect());
@@ -241,7 +244,7 @@ fn rows_of(
 /// The plan with the names that the alias gives to its first columns.
 fn renamed(
     plan: LogicalPlan,
-    names: Vec<String>,
+    names: &[String],
     alias: Option<&TableAlias>,
     context: &mut dyn RelationPlannerContext,
 ) -> Result<LogicalPlan> {

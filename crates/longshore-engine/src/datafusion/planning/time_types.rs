@@ -18,9 +18,8 @@ pub(in crate::datafusion) fn time_type(sql_type: &SqlType) -> Option<FieldRef> {
     let is_zoned = |zone: &TimezoneInfo| matches!(zone, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz);
     let (kind, has_modifier) = match sql_type {
         SqlType::Date => (Kind::Date, false),
-        SqlType::Datetime(precision) => (Kind::Timestamp, precision.is_some()),
         SqlType::Timestamp(precision, zone) if is_zoned(zone) => (Kind::TimestampTz, precision.is_some()),
-        SqlType::Timestamp(precision, _) => (Kind::Timestamp, precision.is_some()),
+        SqlType::Datetime(precision) | SqlType::Timestamp(precision, _) => (Kind::Timestamp, precision.is_some()),
         SqlType::Time(precision, zone) if is_zoned(zone) => (Kind::TimeTz, precision.is_some()),
         SqlType::Time(precision, _) => (Kind::Time, precision.is_some()),
         SqlType::Interval { fields, precision } => (Kind::Interval, fields.is_some() || precision.is_some()),

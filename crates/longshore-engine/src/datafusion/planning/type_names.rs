@@ -31,10 +31,10 @@ impl TypePlanner for TypeNames {
             DataType::Numeric(_) | DataType::Decimal(_) | DataType::Dec(_) => {
                 column_type(sql_type).map_err(external)?
             }
-            DataType::JSON => return Ok(wrapper(json())),
-            DataType::JSONB => return Ok(wrapper(jsonb())),
+            DataType::JSON => return Ok(Some(wrapper(json()))),
+            DataType::JSONB => return Ok(Some(wrapper(jsonb()))),
             DataType::Custom(name, _) if name.to_string().eq_ignore_ascii_case("jsonpath") => {
-                return Ok(wrapper(jsonpath()));
+                return Ok(Some(wrapper(jsonpath())));
             }
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
                 if self.plan_type_field(element)?.is_some_and(|field| field.metadata().contains_key(CAST)) {
@@ -81,6 +81,6 @@ fn text(sql_type: &DataType) -> Result<Option<FieldRef>> {
     Ok(Some(Arc::new(Field::new("", arrow::DataType::Utf8View, true).with_metadata(metadata))))
 }
 
-fn wrapper(data_type: arrow::DataType) -> Option<FieldRef> {
-    Some(Arc::new(Field::new("", data_type, true)))
+fn wrapper(data_type: arrow::DataType) -> FieldRef {
+    Arc::new(Field::new("", data_type, true))
 }

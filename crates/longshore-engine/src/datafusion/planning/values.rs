@@ -34,14 +34,14 @@ impl RelationPlanner for ValuesInFrom {
             let values = row.content.into_iter().map(|value| context.sql_to_expr(value, &no_columns));
             values.collect::<Result<Vec<_>>>()
         });
-        let rows = texts_as_others(rows.collect::<Result<Vec<_>>>()?)?;
+        let rows = texts_as_others(rows.collect::<Result<Vec<_>>>()?);
         let plan = LogicalPlanBuilder::values(rows)?.build()?;
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias.take()))))
     }
 }
 
 /// The rows, with texts that are written beside JSON or arrays in their column as values of that type.
-fn texts_as_others(mut rows: Vec<Vec<logical_expr::Expr>>) -> Result<Vec<Vec<logical_expr::Expr>>> {
+fn texts_as_others(mut rows: Vec<Vec<logical_expr::Expr>>) -> Vec<Vec<logical_expr::Expr>> {
     let columns = rows.first().map_or(0, Vec::len);
     let nothing = DFSchema::empty();
     for column in 0..columns {
@@ -54,7 +54,7 @@ fn texts_as_others(mut rows: Vec<Vec<logical_expr::Expr>>) -> Result<Vec<Vec<log
             }
         }
     }
-    Ok(rows)
+    rows
 }
 
 /// The rows of a query that is VALUES and nothing else.

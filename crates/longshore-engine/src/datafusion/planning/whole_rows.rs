@@ -109,7 +109,7 @@ impl Writer<'_> {
         }
         replace(&mut select.selection, &row)?;
         replace(&mut select.having, &row)?;
-        if let Some(OrderBy { kind: OrderByKind::Expressions(keys), .. }) = order_by {
+        if let Some(OrderByKind::Expressions(keys)) = order_by.map(|order_by| &mut order_by.kind) {
             for key in keys.iter_mut().filter(|key| !matches!(key.expr, Expr::Identifier(_))) {
                 replace(&mut key.expr, &row)?;
             }

@@ -27,7 +27,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         RowFunction::new("array_remove", |types| array_type(types, 0), remove),
         RowFunction::new("array_replace", |types| array_type(types, 0), replace),
         RowFunction::new("trim_array", |types| array_type(types, 0), trim),
-        RowFunction::new("array_fill", |types| fill_type(types), fill),
+        RowFunction::new("array_fill", fill_type, fill),
         RowFunction::new(
             "array or empty",
             |types| array_type(types, 0),

@@ -40,16 +40,18 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
                 flattened(&lists)
             },
         ),
-        RowFunction::new(ORDINALS, |_| Ok(list_of(DataType::Int64)), ordinals),
+        RowFunction::new(ORDINALS, |_| Ok(list_of(DataType::Int64)), |args, _| Ok(ordinals(args))),
     ]
     .map(RowFunction::function)
     .into()
 }
 
 type Places = std::ops::Range<usize>;
+/// Whether the places of two arrays are in a relation, by whether the elements at two places are the same.
+type Holds = fn(&Places, &Places, &dyn Fn(usize, usize) -> bool) -> bool;
 
 /// What two arrays are to each other, by which of their elements are the same; NULL is the same as nothing.
-fn relation(args: &[ArrayRef], holds: fn(&Places, &Places, &dyn Fn(usize, usize) -> bool) -> bool) -> Result<ArrayRef> {
+fn relation(args: &[ArrayRef], holds: Holds) -> Result<ArrayRef> {
     let (left, right) = united(&args[0], &args[1])?;
     let (own, others) = (left.values(), right.values());
     let compare = make_comparator(own, others, SortOptions::default())?;
@@ -84,8 +86,8 @@ fn united(left: &ArrayRef, right: &ArrayRef) -> Result<(ListArray, ListArray)> {
 }
 
 /// 1, 2, ... as many as the longest of the arrays has elements.
-fn ordinals(args: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
-    let rows = args.first().map_or(0, |array| array.len());
+fn ordinals(args: &[ArrayRef]) -> ArrayRef {
+    let rows = args.first().map_or(0, Array::len);
     let mut lists = ListBuilder::new(Int64Builder::new());
     for row in 0..rows {
         let lengths = args.iter().map(|array| match array.data_type() {
@@ -95,5 +97,5 @@ fn ordinals(args: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
         (1..=lengths.max().unwrap_or(0)).for_each(|number| lists.values().append_value(number as i64));
         lists.append(true);
     }
-    Ok(Arc::new(lists.finish()))
+    Arc::new(lists.finish())
 }

@@ -1,5 +1,6 @@
 //! How large arrays are, and where something is in them.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use datafusion::arrow::array::make_comparator;
@@ -22,8 +23,8 @@ use crate::{Error, ErrorKind};
 pub(super) fn functions() -> Vec<ScalarUDF> {
     let int = |types: &[DataType]| array_type(types, 0).map(|_| DataType::Int32);
     [
-        RowFunction::new("array_length", int, |args, _| dimension(args, |length| Some(length))),
-        RowFunction::new("array_upper", int, |args, _| dimension(args, |length| Some(length))),
+        RowFunction::new("array_length", int, |args, _| dimension(args, Some)),
+        RowFunction::new("array_upper", int, |args, _| dimension(args, Some)),
         RowFunction::new("array_lower", int, |args, _| dimension(args, |_| Some(1))),
         RowFunction::new("array_ndims", int, |args, _| {
             whole(args, |dimensions| (!dimensions.is_empty()).then_some(dimensions.len() as i32))
@@ -89,7 +90,11 @@ fn dims(args: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
     let lists = lists_of(args)?;
     let found = (0..lists.len()).map(|row| {
         let dimensions = dimensions(&lists, row);
-        let text: String = dimensions.iter().map(|length| format!("[1:{length}]")).collect();
+        let mut text = String::new();
+        for length in &dimensions {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "[1:{length}]");
+        }
         (!dimensions.is_empty()).then_some(text)
     });
     Ok(Arc::new(found.collect::<StringViewArray>()))

@@ -61,8 +61,12 @@ impl ExprPlanner for ArrayOperators {
             !is_list(own) && !matches!(own, Some(DataType::Null)) && !own.as_ref().is_some_and(DataType::is_string)
         };
         let name = match name {
-            "array_cat" if is_element(&right) || is_text_element(&left, &right_expr, &right) => "array_append",
-            "array_cat" if is_element(&left) || is_text_element(&right, &left_expr, &left) => "array_prepend",
+            "array_cat" if is_element(&right) || is_text_element(left.as_ref(), &right_expr, right.as_ref()) => {
+                "array_append"
+            }
+            "array_cat" if is_element(&left) || is_text_element(right.as_ref(), &left_expr, left.as_ref()) => {
+                "array_prepend"
+            }
             name => name,
         };
         let Some(function) = self.functions.get(name) else { return internal_err!("no function {name}") };
@@ -72,12 +76,12 @@ impl ExprPlanner for ArrayOperators {
 }
 
 /// Whether a text that is no literal is appended to an array of texts.
-fn is_text_element(array: &Option<DataType>, expr: &Expr, own: &Option<DataType>) -> bool {
-    let element = array.as_ref().and_then(crate::datafusion::functions::nested::element_of);
+fn is_text_element(array: Option<&DataType>, expr: &Expr, own: Option<&DataType>) -> bool {
+    let element = array.and_then(crate::datafusion::functions::nested::element_of);
     element.is_some_and(DataType::is_string)
-        && own.as_ref().is_some_and(DataType::is_string)
+        && own.is_some_and(DataType::is_string)
         && !matches!(expr, Expr::Literal(..) | Expr::Cast(_))
-        || (own.as_ref().is_some_and(DataType::is_string)
+        || (own.is_some_and(DataType::is_string)
             && matches!(expr, Expr::Cast(Cast { field, .. }) if field.data_type().is_string()))
 }
 

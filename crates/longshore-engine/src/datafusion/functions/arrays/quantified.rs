@@ -30,14 +30,13 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
 fn quantified(args: &[ArrayRef], wants_any: bool) -> Result<ArrayRef> {
     let [operators, values, arrays] = args else { return plan_err!("an operator, a value and an array are wanted") };
     let rows = values.len();
-    let arrays = match arrays.data_type() {
-        DataType::List(_) => flattened(arrays)?,
+    let arrays = if let DataType::List(_) = arrays.data_type() {
+        flattened(arrays)?
+    } else {
         // A text is read as an array of what it is compared with.
-        _ => {
-            let element =
-                if values.data_type() == &DataType::Null { DataType::Utf8View } else { values.data_type().clone() };
-            cast_to(arrays, &list_of(element))?
-        }
+        let element =
+            if values.data_type() == &DataType::Null { DataType::Utf8View } else { values.data_type().clone() };
+        cast_to(arrays, &list_of(element))?
     };
     let operators = text_out::texts(operators)?;
     let operator = if rows == 0 { "=" } else { operators.value(0) };

@@ -56,7 +56,7 @@ fn series_type(types: &[DataType]) -> Result<DataType> {
         DataType::Decimal128(_, scale) => Some(*scale),
         _ => None,
     };
-    if let Some(scale) = all.iter().filter_map(|data_type| scale(data_type)).max() {
+    if let Some(scale) = all.iter().filter_map(scale).max() {
         return Ok(DataType::Decimal128(38, scale));
     }
     let is_small = |data_type: &&&DataType| {
@@ -72,7 +72,9 @@ fn series(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
             let mut lists = ListBuilder::new(Int32Builder::new()).with_field(Arc::clone(item));
             integers(args, |values| match values {
                 Some(values) => {
-                    values.into_iter().for_each(|value| lists.values().append_value(value as i32));
+                    for value in values {
+                        lists.values().append_value(value as i32);
+                    }
                     lists.append(true);
                 }
                 None => lists.append(false),
@@ -83,7 +85,9 @@ fn series(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
             let mut lists = ListBuilder::new(Int64Builder::new()).with_field(Arc::clone(item));
             integers(args, |values| match values {
                 Some(values) => {
-                    values.into_iter().for_each(|value| lists.values().append_value(value));
+                    for value in values {
+                        lists.values().append_value(value);
+                    }
                     lists.append(true);
                 }
                 None => lists.append(false),

@@ -37,7 +37,6 @@ fn subscripted(types: &[DataType]) -> Result<DataType> {
         element = inner;
     }
     // Fewer subscripts than dimensions, or more, mean no element.
-    let mut element = element;
     while let Some(inner) = element_of(element) {
         element = inner;
     }
@@ -67,7 +66,9 @@ fn subscript(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
         }
     }
     let mut places = UInt64Builder::with_capacity(rows.len());
-    rows.into_iter().for_each(|place| places.append_option(place.map(|place| place as u64)));
+    for place in rows {
+        places.append_option(place.map(|place| place as u64));
+    }
     Ok(take(lists.values(), &places.finish(), None)?)
 }
 

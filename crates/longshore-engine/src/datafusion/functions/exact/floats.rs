@@ -57,6 +57,7 @@ pub(super) fn power(base: f64, exponent: f64) -> Result<f64, NumberError> {
 }
 
 /// Which of `count` equal parts of what lies between two bounds a value falls into, from 1; 0 and `count` + 1 are outside.
+#[expect(clippy::float_cmp, reason = "only bounds that are exactly equal have nothing between them")]
 pub(super) fn bucket(value: f64, low: f64, high: f64, count: i32) -> Result<i32, NumberError> {
     if count <= 0 {
         return Err(NumberError::Bucket("count must be greater than zero"));

@@ -44,7 +44,7 @@ enum Float {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Integers {
     /// Integers, by way of numbers of any digits.
-    Integers,
+    Kept,
     Floats,
     Numeric,
 }
@@ -68,7 +68,7 @@ pub(in crate::datafusion) const SMALLER: &str = "numeric_smaller";
 
 /// All of them.
 static FORMS: [Form; 28] = [
-    form("abs", 1, Exact::One(|x| Ok(x.absolute())), Float::One(|x| Ok(x.abs())), Integers::Integers),
+    form("abs", 1, Exact::One(|x| Ok(x.absolute())), Float::One(|x| Ok(x.abs())), Integers::Kept),
     form("ceil", 1, Exact::One(|x| Ok(x.ceiling())), Float::One(|x| Ok(x.ceil())), Integers::Floats),
     form("ceiling", 1, Exact::One(|x| Ok(x.ceiling())), Float::One(|x| Ok(x.ceil())), Integers::Floats),
     form("floor", 1, Exact::One(|x| Ok(x.floor())), Float::One(|x| Ok(x.floor())), Integers::Floats),
@@ -76,7 +76,7 @@ static FORMS: [Form; 28] = [
     form("round", 2, Exact::Places(Number::rounded), Float::None, Integers::Numeric),
     form("trunc", 1, Exact::One(|x| Ok(x.truncated(0))), Float::One(|x| Ok(x.trunc())), Integers::Floats),
     form("trunc", 2, Exact::Places(|x, places| Ok(x.truncated(places))), Float::None, Integers::Numeric),
-    form("sign", 1, Exact::One(sign), Float::One(|x| Ok(floats::sign(x))), Integers::Floats),
+    form("sign", 1, Exact::One(|x| Ok(sign(x))), Float::One(|x| Ok(floats::sign(x))), Integers::Floats),
     form("sqrt", 1, Exact::One(Number::root), Float::One(floats::root), Integers::Floats),
     form("exp", 1, Exact::One(Number::exponential), Float::One(floats::exponential), Integers::Floats),
     form("ln", 1, Exact::One(Number::logarithm), Float::One(|x| floats::logarithm(x, f64::ln)), Integers::Floats),
@@ -85,10 +85,10 @@ static FORMS: [Form; 28] = [
     form("log", 2, Exact::Two(|base, x| x.logarithm_to(base)), Float::None, Integers::Numeric),
     form("power", 2, Exact::Two(Number::power), Float::Two(floats::power), Integers::Floats),
     form("pow", 2, Exact::Two(Number::power), Float::Two(floats::power), Integers::Floats),
-    form("mod", 2, Exact::Two(Number::remainder), Float::None, Integers::Integers),
+    form("mod", 2, Exact::Two(Number::remainder), Float::None, Integers::Kept),
     form("div", 2, Exact::Two(Number::quotient), Float::None, Integers::Numeric),
-    form("gcd", 2, Exact::Two(|x, y| Ok(x.greatest_common_divisor(y))), Float::None, Integers::Integers),
-    form("lcm", 2, Exact::Two(Number::least_common_multiple), Float::None, Integers::Integers),
+    form("gcd", 2, Exact::Two(|x, y| Ok(x.greatest_common_divisor(y))), Float::None, Integers::Kept),
+    form("lcm", 2, Exact::Two(Number::least_common_multiple), Float::None, Integers::Kept),
     form("factorial", 1, Exact::OfWhole(factorial), Float::None, Integers::Numeric),
     form("scale", 1, Exact::Whole(Number::scale), Float::None, Integers::Numeric),
     form("min_scale", 1, Exact::Whole(Number::scale_min), Float::None, Integers::Numeric),
@@ -104,8 +104,8 @@ static FORMS: [Form; 28] = [
     ),
 ];
 
-fn sign(number: &Number) -> Result<Number, NumberError> {
-    Ok(if matches!(number, Number::NaN) { Number::NaN } else { Number::new(number.sign().into(), 0) })
+fn sign(number: &Number) -> Number {
+    if matches!(number, Number::NaN) { Number::NaN } else { Number::new(number.sign().into(), 0) }
 }
 
 fn common_logarithm(number: &Number) -> Result<Number, NumberError> {
@@ -173,8 +173,8 @@ impl Math {
         }
         let widest = numbers.iter().filter(|known| known.is_integer()).max_by_key(|known| known.primitive_width());
         Ok(match (form.integers, widest) {
-            (Integers::Integers, Some(widest)) => (form, Mode::Integers(widest.clone())),
-            (Integers::Floats | Integers::Integers, _) if has_float_form => (form, Mode::Float),
+            (Integers::Kept, Some(widest)) => (form, Mode::Integers(widest.clone())),
+            (Integers::Floats | Integers::Kept, _) if has_float_form => (form, Mode::Float),
             _ => (form, Mode::Exact),
         })
     }

@@ -220,7 +220,7 @@ fn computes(operator: Operator, left: &DataType, right: &DataType) -> bool {
     if is_numeric(left) || is_numeric(right) {
         return true;
     }
-    if !(left.is_decimal() && is_exact(right)) && !(right.is_decimal() && is_exact(left)) {
+    if !((left.is_decimal() && is_exact(right)) || (right.is_decimal() && is_exact(left))) {
         return false;
     }
     let (Some((left_whole, left_scale)), Some((right_whole, right_scale))) = (digits(left), digits(right)) else {
@@ -258,7 +258,7 @@ pub(in crate::datafusion) fn operation(
     }
     let (Ok(left_type), Ok(right_type)) = (left.get_type(schema), right.get_type(schema)) else { return Ok(None) };
     let has_numeric = is_numeric(&left_type) || is_numeric(&right_type);
-    if !has_numeric && !(is_arithmetic(operator) && computes(operator, &left_type, &right_type)) {
+    if !(has_numeric || (is_arithmetic(operator) && computes(operator, &left_type, &right_type))) {
         return Ok(None);
     }
     if left_type.is_floating() || right_type.is_floating() {

@@ -132,7 +132,7 @@ fn key_texts(array: &ArrayRef) -> Result<datafusion::arrow::array::StringViewArr
 
 fn build_array(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
     let values = args.iter().map(Writer::new).collect::<Result<Vec<_>>>()?;
-    made(args.first().map_or(1, |array| array.len()), to, |row, out| {
+    made(args.first().map_or(1, Array::len), to, |row, out| {
         out.push('[');
         for (at, value) in values.iter().enumerate() {
             out.push_str(if at > 0 { ", " } else { "" });
@@ -168,29 +168,23 @@ fn object(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
             None => dimensions(&args[0]) == 2,
         };
         let Some(keys) = keys.get(row)? else { return Ok(false) };
-        let pairs: Vec<(Option<String>, Option<String>)> = match &values {
-            Some(values) => {
-                let Some(values) = values.get(row)? else { return Ok(false) };
-                if is_of_pairs {
-                    return Err(subscripts("wrong number of array subscripts"));
-                }
-                if keys.len() != values.len() {
-                    return Err(subscripts("mismatched array dimensions"));
-                }
-                keys.into_iter().zip(values).collect()
+        let pairs: Vec<(Option<String>, Option<String>)> = if let Some(values) = &values {
+            let Some(values) = values.get(row)? else { return Ok(false) };
+            if is_of_pairs {
+                return Err(subscripts("wrong number of array subscripts"));
             }
-            None => {
-                if keys.len() % 2 == 1 {
-                    let message = if is_of_pairs {
-                        "array must have two columns"
-                    } else {
-                        "array must have even number of elements"
-                    };
-                    return Err(subscripts(message));
-                }
-                let mut keys = keys.into_iter();
-                std::iter::from_fn(|| keys.next().zip(keys.next())).collect()
+            if keys.len() != values.len() {
+                return Err(subscripts("mismatched array dimensions"));
             }
+            keys.into_iter().zip(values).collect()
+        } else {
+            if keys.len() % 2 == 1 {
+                let message =
+                    if is_of_pairs { "array must have two columns" } else { "array must have even number of elements" };
+                return Err(subscripts(message));
+            }
+            let mut keys = keys.into_iter();
+            std::iter::from_fn(|| keys.next().zip(keys.next())).collect()
         };
         out.push('{');
         for (at, (key, value)) in pairs.iter().enumerate() {

@@ -186,9 +186,6 @@ fn set_lax(args: &[StringViewArray], row: usize) -> Result<Change> {
         None => Some("use_json_null"),
     };
     match treatment {
-        None => Err(invalid(
-            "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"",
-        )),
         Some("raise_exception") => {
             Err(failed(JsonError::new(longshore_json::Problem::NullStep, "JSON value must not be null")))
         }
@@ -196,7 +193,7 @@ fn set_lax(args: &[StringViewArray], row: usize) -> Result<Change> {
         Some("use_json_null") => Ok(Change::Replace(Value::Null)),
         Some("delete_key") => Ok(Change::Delete),
         Some("return_target") => Ok(Change::Nothing),
-        Some(_) => Err(invalid(
+        _ => Err(invalid(
             "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"",
         )),
     }

@@ -115,10 +115,10 @@ fn rows(nodes: &[Option<&Node<'_>>], bases: &StructArray, fields: &Fields) -> Re
         Ok(interleave(&[base.as_ref(), values.as_ref()], &indices)?)
     });
     let columns = columns.collect::<Result<Vec<_>>>()?;
-    let is_there = |(row, node): (usize, &Option<&Node<'_>>)| {
+    let is_there = |(row, node): (usize, Option<&Node<'_>>)| {
         node.is_some_and(|node| !matches!(node.kind, Kind::Null)) || bases.is_valid(row)
     };
-    let nulls: NullBuffer = nodes.iter().enumerate().map(is_there).collect::<Vec<bool>>().into();
+    let nulls: NullBuffer = nodes.iter().copied().enumerate().map(is_there).collect::<Vec<bool>>().into();
     Ok(Arc::new(StructArray::try_new_with_length(fields.clone(), columns, Some(nulls), nodes.len())?))
 }
 
@@ -132,7 +132,7 @@ fn mask(array: &ArrayRef, nulls: Option<&NullBuffer>) -> ArrayRef {
 
 /// What each node means as a value of the type.
 fn converted(nodes: &[Option<&Node<'_>>], to: &DataType) -> Result<ArrayRef> {
-    let known = |node: &Option<&Node<'_>>| node.filter(|node| !matches!(node.kind, Kind::Null)).is_some();
+    let known = |node: Option<&Node<'_>>| node.is_some_and(|node| !matches!(node.kind, Kind::Null));
     match to {
         DataType::List(item) => {
             let (mut lengths, mut elements) = (Vec::with_capacity(nodes.len()), Vec::new());
@@ -143,7 +143,7 @@ fn converted(nodes: &[Option<&Node<'_>>], to: &DataType) -> Result<ArrayRef> {
                         lengths.push(own.len());
                         elements.extend(own.iter().map(Some));
                     }
-                    Some(Kind::String(_)) if nodes.iter().all(is_text) => return texts_as(nodes, to),
+                    Some(Kind::String(_)) if nodes.iter().copied().all(is_text) => return texts_as(nodes, to),
                     Some(_) => {
                         return Err(crate::datafusion::errors::external(crate::Error::new(
                             crate::ErrorKind::InvalidText,
@@ -152,7 +152,7 @@ fn converted(nodes: &[Option<&Node<'_>>], to: &DataType) -> Result<ArrayRef> {
                     }
                 }
             }
-            let nulls: NullBuffer = nodes.iter().map(known).collect::<Vec<bool>>().into();
+            let nulls: NullBuffer = nodes.iter().copied().map(known).collect::<Vec<bool>>().into();
             let values = converted(&elements, item.data_type())?;
             let offsets = OffsetBuffer::from_lengths(lengths);
             Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, Some(nulls))?))
@@ -181,12 +181,14 @@ fn converted(nodes: &[Option<&Node<'_>>], to: &DataType) -> Result<ArrayRef> {
     }
 }
 
-fn is_text(node: &Option<&Node<'_>>) -> bool {
+fn is_text(node: Option<&Node<'_>>) -> bool {
     node.is_none_or(|node| matches!(node.kind, Kind::String(_) | Kind::Null))
 }
 
 fn texts_as(nodes: &[Option<&Node<'_>>], to: &DataType) -> Result<ArrayRef> {
     let mut builder = StringViewBuilder::with_capacity(nodes.len());
-    nodes.iter().for_each(|node| builder.append_option(node.and_then(Node::as_text)));
+    for node in nodes {
+        builder.append_option(node.and_then(Node::as_text));
+    }
     cast_to(&(Arc::new(builder.finish()) as ArrayRef), to)
 }

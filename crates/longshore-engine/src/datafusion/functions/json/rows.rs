@@ -123,7 +123,9 @@ fn elements(args: &[ArrayRef], to: &DataType, function: &str) -> Result<ArrayRef
     let mut items = StringViewBuilder::new();
     let lists = lists_of(&args[0], |kind, value| match kind {
         Kind::Array(elements) => {
-            elements.iter().for_each(|element| append(element, &item, &mut items));
+            for element in &elements {
+                append(element, &item, &mut items);
+            }
             Ok(elements.len())
         }
         _ if function.starts_with("json_") && value.starts_with('{') => {
@@ -140,7 +142,9 @@ fn names(args: &[ArrayRef], function: &str) -> Result<ArrayRef> {
     let mut items = StringViewBuilder::new();
     let lists = lists_of(&args[0], |kind, _| match kind {
         Kind::Object(members) => {
-            members.iter().for_each(|(name, _)| items.append_value(name));
+            for (name, _) in &members {
+                items.append_value(name);
+            }
             Ok(members.len())
         }
         Kind::Array(_) => Err(invalid(format!("cannot call {function} on an array"))),

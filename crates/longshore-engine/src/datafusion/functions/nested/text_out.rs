@@ -191,12 +191,8 @@ fn scalars(array: &ArrayRef) -> Result<StringViewArray> {
         DataType::Boolean => {
             array.as_boolean().iter().map(|value| value.map(|value| if value { "true" } else { "false" })).collect()
         }
-        DataType::Float32 => {
-            written(array.as_primitive::<Float32Type>().iter(), |out, value| write::float32(out, value))
-        }
-        DataType::Float64 => {
-            written(array.as_primitive::<Float64Type>().iter(), |out, value| write::float64(out, value))
-        }
+        DataType::Float32 => written(array.as_primitive::<Float32Type>().iter(), write::float32),
+        DataType::Float64 => written(array.as_primitive::<Float64Type>().iter(), write::float64),
         data_type if time_kind(data_type).is_some() => usual_texts(array)?,
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
             let bytes = cast(array, &DataType::BinaryView)?;

@@ -59,8 +59,8 @@ pub(in crate::datafusion) fn convert(array: &ArrayRef, to: &DataType, limit: Opt
             })?;
             Ok(Arc::new(units.as_primitive::<Decimal128Type>().clone().with_data_type(to.clone())))
         }
-        to if to.is_decimal() => Ok(cast(&texts(&numbers)?, to)?),
-        to if to.is_string() => Ok(cast(&texts(&numbers)?, to)?),
+        to if to.is_decimal() => Ok(cast(&texts(&numbers), to)?),
+        to if to.is_string() => Ok(cast(&texts(&numbers), to)?),
         other => internal_err!("NUMERIC does not become {other}"),
     }
 }
@@ -113,7 +113,7 @@ fn of_texts(array: &ArrayRef, limit: Option<Limit>) -> Result<ArrayRef> {
     Ok(wrapped(builder.finish()))
 }
 
-fn texts(numbers: &Numbers) -> Result<ArrayRef> {
+fn texts(numbers: &Numbers) -> ArrayRef {
     let mut builder = StringViewBuilder::with_capacity(numbers.len());
     for row in 0..numbers.len() {
         match numbers.bytes(row).and_then(Numeric::of) {
@@ -121,7 +121,7 @@ fn texts(numbers: &Numbers) -> Result<ArrayRef> {
             None => builder.append_null(),
         }
     }
-    Ok(Arc::new(builder.finish()))
+    Arc::new(builder.finish())
 }
 
 fn primitives<T: ArrowPrimitiveType>(

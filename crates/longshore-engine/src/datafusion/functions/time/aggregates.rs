@@ -104,7 +104,7 @@ impl Accumulator for IntervalAccumulator {
         } else {
             let sum = Interval::of_wide(months, days, micros);
             let result = if self.is_average { sum.and_then(|sum| sum.divided(count as f64)) } else { sum };
-            Value::Interval(result.map_err(time_error)?)
+            Value::Interval(result.map_err(|error| time_error(&error))?)
         };
         let mut builder = Builder::new(Kind::Interval, 1);
         builder.append(value)?;

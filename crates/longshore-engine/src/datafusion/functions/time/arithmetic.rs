@@ -120,18 +120,18 @@ fn since(earlier: i64, session: &SessionTime<'_>) -> Result<Value<'static>> {
 }
 
 const IS_FINITE: &[Overload] = &[
-    overload(&[TimestampTz], Bool, finite),
-    overload(&[Timestamp], Bool, finite),
-    overload(&[Date], Bool, finite),
-    overload(&[IntervalKind], Bool, finite),
+    overload(&[TimestampTz], Bool, |values, _| Ok(finite(values))),
+    overload(&[Timestamp], Bool, |values, _| Ok(finite(values))),
+    overload(&[Date], Bool, |values, _| Ok(finite(values))),
+    overload(&[IntervalKind], Bool, |values, _| Ok(finite(values))),
 ];
 
-fn finite(values: &[Value<'_>], _: &SessionTime<'_>) -> Result<Value<'static>> {
-    Ok(Value::Bool(match values {
+fn finite(values: &[Value<'_>]) -> Value<'static> {
+    Value::Bool(match values {
         [Value::Date(days)] => is_finite_date(*days),
         [Value::Timestamp(micros) | Value::TimestampTz(micros)] => is_finite(*micros),
         _ => true,
-    }))
+    })
 }
 
 /// `OVERLAPS` of each type of moments, the second of a pair being the end or an interval.

@@ -137,7 +137,7 @@ impl ScalarUDFImpl for TimeFunction {
                 result.append(Value::Null)?;
                 continue;
             }
-            result.append((overload.compute)(&values, &session).map_err(time_error)?)?;
+            result.append((overload.compute)(&values, &session).map_err(|error| time_error(&error))?)?;
         }
         let result = result.finish();
         if is_scalar {

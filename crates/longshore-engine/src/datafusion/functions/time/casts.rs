@@ -160,7 +160,7 @@ pub(in crate::datafusion) fn convert(
         let value = match column.value(row) {
             Value::Null => Value::Null,
             value => match one(&value, to, modifier, session) {
-                Some(value) => value.map_err(time_error)?,
+                Some(value) => value.map_err(|error| time_error(&error))?,
                 None => return Err(impossible(array.data_type(), to)),
             },
         };

@@ -70,7 +70,7 @@ fn text<'v>(values: &'v [Value<'_>], at: usize) -> &'v str {
     if let Some(Value::Text(text)) = values.get(at) { text } else { "" }
 }
 
-fn field_out_of_range(what: &str, fields: String) -> TimeError {
+fn field_out_of_range(what: &str, fields: &str) -> TimeError {
     TimeError::out_of_range(what).about(format!("{what} field value out of range: {fields}"))
 }
 
@@ -81,7 +81,7 @@ fn make_date(values: &[Value<'_>]) -> Result<i32> {
     let exists = year != 0 && (1..=12).contains(&month) && (1..=days_of_month(counted, month)).contains(&day);
     let fields = || format!("{year}-{month:02}-{day:02}");
     if !exists {
-        return Err(field_out_of_range("date", fields()));
+        return Err(field_out_of_range("date", &fields()));
     }
     let out_of_range = |error: TimeError| error.about(format!("date out of range: {}", fields()));
     date(days_of(counted, month, day)).map_err(out_of_range)
@@ -97,7 +97,7 @@ fn make_time(values: &[Value<'_>]) -> Result<i64> {
             return Ok(time);
         }
     }
-    Err(field_out_of_range("time", format!("{hour}:{minute:02}:{second:02}")))
+    Err(field_out_of_range("time", &format!("{hour}:{minute:02}:{second:02}")))
 }
 
 fn make_timestamp(values: &[Value<'_>]) -> Result<i64> {

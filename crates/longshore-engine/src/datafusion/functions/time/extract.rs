@@ -119,7 +119,7 @@ impl ScalarUDFImpl for Extract {
         };
         let word = args.scalar_arguments.first().copied().flatten().and_then(|word| word.try_as_str().flatten());
         let unit = match word {
-            Some(word) => Some(source.unit(word).map_err(time_error)?),
+            Some(word) => Some(source.unit(word).map_err(|error| time_error(&error))?),
             None => None,
         };
         Ok(Arc::new(Field::new(self.name, self.result(unit, source), true)))
@@ -141,7 +141,7 @@ impl ScalarUDFImpl for Extract {
         };
         let units = match words {
             ColumnarValue::Scalar(word) => match word.try_as_str().flatten() {
-                Some(word) => Units::One(source.unit(word).map_err(time_error)?),
+                Some(word) => Units::One(source.unit(word).map_err(|error| time_error(&error))?),
                 None => Units::None,
             },
             ColumnarValue::Array(words) => Units::Each(Column::new(words)?),
@@ -213,7 +213,7 @@ impl<'a> Fields<'a> {
             Units::None => return Ok(None),
             Units::One(unit) => *unit,
             Units::Each(words) => match words.value(row) {
-                Value::Text(word) => self.source.unit(&word).map_err(time_error)?,
+                Value::Text(word) => self.source.unit(&word).map_err(|error| time_error(&error))?,
                 _ => return Ok(None),
             },
         };

@@ -46,9 +46,8 @@ fn cost(wanted: Kind, found: &DataType) -> Option<u32> {
         (Kind::Int4 | Kind::Int, Kind::Int4 | Kind::Int) => 0,
         (Kind::Int4 | Kind::Int, Kind::Decimal) => 1,
         (Kind::Int4 | Kind::Int | Kind::Decimal, Kind::Float) => 2,
-        (Kind::Date, Kind::TimestampTz) => 10,
         (Kind::Date, Kind::Timestamp) => 11,
-        (Kind::Timestamp, Kind::TimestampTz) | (Kind::Time, Kind::TimeTz | Kind::Interval) => 10,
+        (Kind::Date | Kind::Timestamp, Kind::TimestampTz) | (Kind::Time, Kind::TimeTz | Kind::Interval) => 10,
         // A literal without a type is of the type `Utf8`, text of columns and casts of another.
         (Kind::Text, wanted)
             if *found == DataType::Utf8 && !matches!(wanted, Kind::Bool | Kind::Int4 | Kind::Decimal) =>

@@ -52,7 +52,7 @@ impl FunctionRewrite for TimeRewrite {
                 }
             }
             Expr::Between(between) => self::between(between, schema),
-            Expr::InList(list) => in_list(list, schema),
+            Expr::InList(list) => Ok(in_list(list, schema)),
             Expr::Case(case) => self::case(case, schema),
             Expr::ScalarFunction(ScalarFunction { func, args }) if OF_ONE_TYPE.contains(&func.name()) => {
                 let (args, changed) = united(args, schema);
@@ -72,9 +72,10 @@ fn is_comparison(op: Operator) -> bool {
 /// The opposite of an interval.
 fn negated(interval: Expr) -> Result<Expr> {
     let minus_one = Expr::Literal(ScalarValue::Float64(Some(-1.0)), None);
-    match super::call("*", vec![interval, minus_one]) {
-        Some(expr) => Ok(expr),
-        None => internal_err!("no product of intervals"),
+    if let Some(expr) = super::call("*", vec![interval, minus_one]) {
+        Ok(expr)
+    } else {
+        internal_err!("no product of intervals")
     }
 }
 
@@ -115,17 +116,17 @@ pub(in crate::datafusion) fn compared(
         (Some(left), Some(right)) => (left, right),
         (Some(left_kind), None) if is_unknown(right) => {
             let right = cast_time(right.clone(), left_kind, Modifier::None);
-            return comparison(left.clone(), left_kind, op, right).map(Some);
+            return Ok(Some(comparison(left.clone(), left_kind, op, right)));
         }
         (None, Some(right_kind)) if is_unknown(left) => {
             let left = cast_time(left.clone(), right_kind, Modifier::None);
-            return comparison(left, right_kind, op, right.clone()).map(Some);
+            return Ok(Some(comparison(left, right_kind, op, right.clone())));
         }
         _ => return Ok(None),
     };
     if left_kind == right_kind {
         return match left_kind {
-            Kind::Interval | Kind::TimeTz => comparison(left.clone(), left_kind, op, right.clone()).map(Some),
+            Kind::Interval | Kind::TimeTz => Ok(Some(comparison(left.clone(), left_kind, op, right.clone()))),
             _ => Ok(None),
         };
     }
@@ -149,16 +150,16 @@ pub(in crate::datafusion) fn compared(
     let side = |expr: &Expr, kind: Kind| {
         if kind == common { expr.clone() } else { cast_time(expr.clone(), common, Modifier::None) }
     };
-    comparison(side(left, left_kind), common, op, side(right, right_kind)).map(Some)
+    Ok(Some(comparison(side(left, left_kind), common, op, side(right, right_kind))))
 }
 
 /// A comparison of two values of one type.
-fn comparison(left: Expr, kind: Kind, op: Operator, right: Expr) -> Result<Expr> {
+fn comparison(left: Expr, kind: Kind, op: Operator, right: Expr) -> Expr {
     let keyed = |expr: Expr| match kind {
         Kind::Interval | Kind::TimeTz => key(expr, kind),
         _ => expr,
     };
-    Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(keyed(left)), op, Box::new(keyed(right)))))
+    Expr::BinaryExpr(BinaryExpr::new(Box::new(keyed(left)), op, Box::new(keyed(right))))
 }
 
 /// What stands for an interval or a time with a zone where values are compared or grouped.
@@ -223,8 +224,8 @@ fn between(between: Between, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(Transformed::yes(if *negated { Expr::Not(Box::new(both)) } else { both }))
 }
 
-fn in_list(list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let Some(kind) = kind(&list.expr, schema) else { return Ok(Transformed::no(Expr::InList(list))) };
+fn in_list(list: InList, schema: &DFSchema) -> Transformed<Expr> {
+    let Some(kind) = kind(&list.expr, schema) else { return Transformed::no(Expr::InList(list)) };
     let InList { expr, list, negated } = list;
     if matches!(kind, Kind::Interval | Kind::TimeTz) {
         let list = list.into_iter().map(|item| {
@@ -232,13 +233,13 @@ fn in_list(list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
             key(item, kind)
         });
         let list = list.collect();
-        return Ok(Transformed::yes(Expr::InList(InList { expr: Box::new(key(*expr, kind)), list, negated })));
+        return Transformed::yes(Expr::InList(InList { expr: Box::new(key(*expr, kind)), list, negated }));
     }
     let mut exprs = vec![*expr];
     exprs.extend(list);
     let (mut exprs, changed) = united(exprs, schema);
     let expr = Box::new(exprs.remove(0));
-    Ok(Transformed::new_transformed(Expr::InList(InList { expr, list: exprs, negated }), changed))
+    Transformed::new_transformed(Expr::InList(InList { expr, list: exprs, negated }), changed)
 }
 
 /// CASE, whose results have one type; its operand is compared with what stands behind WHEN.
@@ -341,11 +342,11 @@ impl DayComparison {
         let zone = &session.settings().zone;
         let (date, is_midnight) = match column.value(0) {
             Value::Timestamp(micros) => {
-                let date = date_of(micros).map_err(time_error)?;
+                let date = date_of(micros).map_err(|error| time_error(&error))?;
                 (date, midnight(date).is_ok_and(|start| start == micros))
             }
             Value::TimestampTz(micros) => {
-                let date = date_of(to_local(zone, micros)).map_err(time_error)?;
+                let date = date_of(to_local(zone, micros)).map_err(|error| time_error(&error))?;
                 (date, midnight(date).and_then(|start| to_utc(zone, start)).is_ok_and(|start| start == micros))
             }
             _ => return Ok(None),

@@ -136,7 +136,7 @@ fn fill(
         let is_zoned = kind == Kind::TimestampTz;
         moments.append(if is_zoned { Value::TimestampTz(moment) } else { Value::Timestamp(moment) })?;
         let next = if is_zoned { plus_in(&session.settings().zone, moment, step) } else { plus(moment, step) };
-        moment = next.map_err(time_error)?;
+        moment = next.map_err(|error| time_error(&error))?;
     }
     Ok(length)
 }

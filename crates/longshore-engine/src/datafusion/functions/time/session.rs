@@ -103,7 +103,7 @@ pub(in crate::datafusion) fn clock() -> i64 {
 }
 
 /// An error of values of time as one of ours, on its way through `DataFusion`.
-pub(in crate::datafusion) fn time_error(error: TimeError) -> DataFusionError {
+pub(in crate::datafusion) fn time_error(error: &TimeError) -> DataFusionError {
     let kind = match error.kind {
         TimeErrorKind::InvalidFormat => ErrorKind::DateTimeFormat,
         TimeErrorKind::OutOfRange => ErrorKind::DateTimeRange,

@@ -99,7 +99,6 @@ impl Column {
             };
         }
         match &self.0 {
-            Values::Null => Value::Null,
             Values::Bool(array) => of!(array, Value::Bool(array.value(row))),
             Values::Int(array) => of!(array, Value::Int(array.value(row))),
             Values::Float(array) => of!(array, Value::Float(array.value(row))),
@@ -114,7 +113,7 @@ impl Column {
             Values::Interval(array, outer) if outer.is_valid(row) && array.is_valid(row) => {
                 Interval::of_key(array.value(row)).map_or(Value::Null, Value::Interval)
             }
-            Values::TimeTz(..) | Values::Interval(..) => Value::Null,
+            Values::Null | Values::TimeTz(..) | Values::Interval(..) => Value::Null,
             Values::ArrowInterval(array) => of!(array, {
                 let interval = array.value(row);
                 Value::Interval(Interval::new(interval.months, interval.days, interval.nanoseconds / 1000))

@@ -122,7 +122,7 @@ impl<'a> FromItems<'a> {
         if let Some(Scope { with: Some(with), ended }) = outer
             && let Some(definition) = with.cte_tables.get_mut(*ended)
         {
-            definition.query = Box::new(query.clone());
+            *definition.query = query.clone();
         }
         self.leave();
     }
