@@ -139,7 +139,7 @@ impl Script {
     /// Takes the open statement, or the one before it if none is open.
     pub(crate) fn take_buffer(&mut self) -> String {
         if self.first_word_line.is_some() {
-            self.previous = self.reset().trim().to_owned();
+            self.reset().trim().clone_into(&mut self.previous);
         }
         self.previous.clone()
     }

@@ -67,22 +67,19 @@ fn statement(random: &mut Random) -> Spelled {
                 without_shape: format!("{begin}{}", rows.iter().map(wrapped).collect::<Vec<_>>().join(", ")),
             }
         }
-        2 => condition(format!("UPDATE z SET {name} = {value}"), &format!("k = {}", key(random))),
+        2 => condition(&format!("UPDATE z SET {name} = {value}"), &format!("k = {}", key(random))),
         // The planner adds no text to a number.
         3 if !value.starts_with('\'') => {
-            condition(format!("UPDATE z SET {name} = {name} + {value}"), &format!("k = {}", key(random)))
+            condition(&format!("UPDATE z SET {name} = {name} + {value}"), &format!("k = {}", key(random)))
         }
-        4 => condition("DELETE FROM z".to_owned(), &format!("k = {}", key(random))),
-        5 => condition(format!("SELECT {name}, k FROM z"), &format!("k = {}", key(random))),
-        6 => condition(format!("SELECT k, {name} FROM z"), &format!("{name} = {value}")),
-        _ => condition(
-            "SELECT count(*), min(k) FROM z".to_owned(),
-            &format!("k BETWEEN {} AND {}", key(random), key(random)),
-        ),
+        4 => condition("DELETE FROM z", &format!("k = {}", key(random))),
+        5 => condition(&format!("SELECT {name}, k FROM z"), &format!("k = {}", key(random))),
+        6 => condition(&format!("SELECT k, {name} FROM z"), &format!("{name} = {value}")),
+        _ => condition("SELECT count(*), min(k) FROM z", &format!("k BETWEEN {} AND {}", key(random), key(random))),
     }
 }
 
-fn condition(begin: String, condition: &str) -> Spelled {
+fn condition(begin: &str, condition: &str) -> Spelled {
     Spelled {
         plain: format!("{begin} WHERE {condition}"),
         without_shape: format!("{begin} WHERE {condition} AND $$a$$ = 'a'"),

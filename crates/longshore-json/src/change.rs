@@ -150,7 +150,9 @@ pub fn strip_nulls(value: &mut Value) {
         Value::Array(elements) => elements.iter_mut().for_each(strip_nulls),
         Value::Object(members) => {
             members.retain(|(_, member)| *member != Value::Null);
-            members.iter_mut().for_each(|(_, member)| strip_nulls(member));
+            for (_, member) in members {
+                strip_nulls(member);
+            }
         }
         _ => {}
     }

@@ -36,7 +36,9 @@ fn write(value: &Value, key: &mut Vec<u8>) {
         Value::Array(elements) => {
             key.push(5);
             write_count(elements.len(), key);
-            elements.iter().for_each(|element| write(element, key));
+            for element in elements {
+                write(element, key);
+            }
         }
         Value::Object(members) => {
             key.push(6);

@@ -135,6 +135,7 @@ enum Comparison {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that LIKE_REGEX has or not")]
 struct Flags {
     ignores_case: bool,
     dot_is_all: bool,

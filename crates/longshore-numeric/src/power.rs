@@ -152,7 +152,7 @@ impl Decimal {
             }
             power = power.times(&power, digits);
         }
-        result.decimal(exponent < 0, scale)
+        Ok(result.decimal(exponent < 0, scale))
     }
 
     fn power(&self, exponent: &Self) -> Result<Self, NumberError> {
@@ -210,22 +210,22 @@ impl Floating {
     }
 
     /// It, or one divided by it, with this scale.
-    fn decimal(&self, inverted: bool, scale: u32) -> Result<Decimal, NumberError> {
+    fn decimal(&self, inverted: bool, scale: u32) -> Decimal {
         let (shift, places) = (self.exponent.unsigned_abs() as u32, i64::from(scale));
         if inverted {
             let whole = Decimal { digits: self.digits.clone(), scale: 0 };
             // 1 / (digits * 10^exponent)
             let surplus = places - self.exponent;
             if surplus < 0 {
-                return Ok(Decimal::new(0, scale));
+                return Decimal::new(0, scale);
             }
             let digits = Digits::Small(1).shifted(surplus as u32).divided_rounding(&whole.digits);
-            return Ok(Decimal { digits, scale });
+            return Decimal { digits, scale };
         }
         if self.exponent >= 0 {
-            return Ok(Decimal { digits: self.digits.shifted(shift), scale: 0 }.with_scale(scale));
+            return Decimal { digits: self.digits.shifted(shift), scale: 0 }.with_scale(scale);
         }
-        Ok(Decimal { digits: self.digits.clone(), scale: shift }.rounded(places))
+        Decimal { digits: self.digits.clone(), scale: shift }.rounded(places)
     }
 }
 

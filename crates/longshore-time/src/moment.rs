@@ -220,7 +220,7 @@ pub fn overlaps<T: Ord + Copy>(first: (Option<T>, Option<T>), second: (Option<T>
 }
 
 /// Whether a span that starts later than another one starts before `end`, the other's end.
-fn within<T: Ord>(start: T, own_end: Option<T>, end: Option<T>) -> Option<bool> {
+fn within<T: Ord + Copy>(start: T, own_end: Option<T>, end: Option<T>) -> Option<bool> {
     match end {
         Some(end) if start < end => Some(true),
         Some(_) if own_end.is_some() => Some(false),

@@ -119,9 +119,8 @@ impl Source {
     #[must_use]
     pub const fn scale(self, unit: Unit) -> u8 {
         match unit {
-            Unit::Second => 6,
             Unit::Epoch if matches!(self, Self::Date) => 0,
-            Unit::Epoch => 6,
+            Unit::Second | Unit::Epoch => 6,
             Unit::Millisecond => 3,
             Unit::Julian if !matches!(self, Self::Date) => JULIAN_SCALE,
             _ => 0,

@@ -7,6 +7,7 @@
 pub mod abbreviations;
 mod posix;
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use chrono::{DateTime, Offset, TimeZone};
@@ -88,9 +89,9 @@ impl Zone {
             let seconds = east.abs();
             let mut text = format!("{sign}{:02}", seconds / 3600);
             if seconds % 3600 != 0 {
-                text.push_str(&format!(":{:02}", seconds / 60 % 60));
+                let _ = write!(text, ":{:02}", seconds / 60 % 60);
                 if seconds % 60 != 0 {
-                    text.push_str(&format!(":{:02}", seconds % 60));
+                    let _ = write!(text, ":{:02}", seconds % 60);
                 }
             }
             text
@@ -182,9 +183,12 @@ impl Zone {
     }
 }
 
+/// Spans of years: the first and the last of each.
+type Years = &'static [(i64, i64)];
+
 /// Zones that are rules and no places: their standard offset, its name, and the spans of years in which they have rules.
 /// The database of 2024 made names of places of them; PostgreSQL's still has the rules.
-const WITHOUT_PLACE: [(Tz, i32, &str, &[(i64, i64)]); 11] = [
+const WITHOUT_PLACE: [(Tz, i32, &str, Years); 11] = [
     (Tz::EST, -5, "EST", &[]),
     (Tz::MST, -7, "MST", &[]),
     (Tz::HST, -10, "HST", &[]),

@@ -191,7 +191,7 @@ impl Call {
     pub fn cases(&self) -> Vec<String> {
         let parts = self.parts();
         if self.is_aggregate {
-            return self.over_rows(&parts);
+            return Self::over_rows(&parts);
         }
         let places: Vec<usize> = (0..parts.len()).filter(|at| values(parts[*at]).is_some()).collect();
         let mut cases = Vec::new();
@@ -222,7 +222,7 @@ impl Call {
     }
 
     /// An aggregate over several tables of values.
-    fn over_rows(&self, parts: &[&str]) -> Vec<String> {
+    fn over_rows(parts: &[&str]) -> Vec<String> {
         let mut columns = Vec::new();
         let text: String = parts
             .iter()

@@ -91,5 +91,5 @@ pub(super) fn opens_escapes(text: &str) -> bool {
 }
 
 pub(super) fn newlines(text: &[u8]) -> usize {
-    text.iter().filter(|&&byte| byte == b'\n').count()
+    text.iter().map(|&byte| usize::from(byte == b'\n')).sum()
 }

@@ -94,7 +94,7 @@ impl Shapes {
 
 impl fmt::Debug for Shapes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shapes").field("known", &self.known.len()).finish()
+        f.debug_struct("Shapes").field("known", &self.known.len()).finish_non_exhaustive()
     }
 }
 

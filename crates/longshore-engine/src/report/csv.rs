@@ -68,7 +68,7 @@ impl RowStream {
                 pending = (rows < batch.num_rows()).then(|| batch.slice(rows, batch.num_rows() - rows));
                 Some(words(&batch.slice(0, rows), &to))
             });
-            let dialect = Dialect::new(b',', Some(b'"'), None).expect("these characters have a role each");
+            let dialect = Dialect::new(b',', Some(b'"'), None).map_err(|error| Error::internal(error.to_string()))?;
             let options = UnloadOptions { dialect, null: String::new(), header: true, force_quote: ColumnChoice::None };
             let target = Target::Writer(Box::new(out));
             let unloaded =

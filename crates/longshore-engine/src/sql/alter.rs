@@ -134,7 +134,7 @@ fn column_action(parser: &mut Parser) -> Result<Action, ParserError> {
     let _ = parser.parse_keyword(Keyword::COLUMN);
     let column = parser.parse_identifier()?;
     if parser.parse_keyword(Keyword::ADD) {
-        let Some(generated) = sequence::generated(parser)? else {
+        let Some(generated) = sequence::generated(parser) else {
             return parser.expected_ref("GENERATED", parser.peek_token_ref());
         };
         let (mut sequence, mut options) = (None, SequenceOptions::default());

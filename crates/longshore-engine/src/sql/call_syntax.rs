@@ -151,21 +151,13 @@ fn written_out(expr: &mut Expr) -> Result<(), Error> {
             *expr = call(name, vec![operand]);
         }
         Expr::AnyOp { left, compare_op, right, .. } => {
-            if let Some((ignore_case, negated)) = like_operator(compare_op)
-                && let Some(patterns) = elements(right)
-            {
-                *expr = like_each(&take(left), patterns, negated, ignore_case, &BinaryOperator::Or);
-            } else if let Some(patterns) = regex_operator(compare_op).then(|| elements(right)).flatten() {
-                *expr = each(&take(left), patterns, compare_op, &BinaryOperator::Or);
+            if let Some(conditions) = quantified(left, compare_op, right, &BinaryOperator::Or) {
+                *expr = conditions;
             }
         }
         Expr::AllOp { left, compare_op, right } => {
-            if let Some((ignore_case, negated)) = like_operator(compare_op)
-                && let Some(patterns) = elements(right)
-            {
-                *expr = like_each(&take(left), patterns, negated, ignore_case, &BinaryOperator::And);
-            } else if let Some(patterns) = regex_operator(compare_op).then(|| elements(right)).flatten() {
-                *expr = each(&take(left), patterns, compare_op, &BinaryOperator::And);
+            if let Some(conditions) = quantified(left, compare_op, right, &BinaryOperator::And) {
+                *expr = conditions;
             }
         }
         Expr::Substring { expr: text, substring_from, substring_for, shorthand, .. } => {
@@ -211,6 +203,16 @@ fn written_out(expr: &mut Expr) -> Result<(), Error> {
         _ => {}
     }
     Ok(())
+}
+
+/// A comparison with ANY or ALL elements of an array that is written out, if its operator is one of patterns.
+fn quantified(left: &mut Expr, op: &BinaryOperator, right: &Expr, junction: &BinaryOperator) -> Option<Expr> {
+    if let Some((ignore_case, negated)) = like_operator(op) {
+        let patterns = elements(right)?;
+        return Some(like_each(&take(left), patterns, negated, ignore_case, junction));
+    }
+    let patterns = regex_operator(op).then(|| elements(right)).flatten()?;
+    Some(each(&take(left), patterns, op, junction))
 }
 
 /// Refuses orders of texts that there are not.

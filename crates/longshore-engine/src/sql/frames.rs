@@ -148,17 +148,23 @@ fn spelled_out(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> {
                 } else if is_unbounded {
                     put(word(UNBOUNDED, Some('"'), Keyword::NoKeyword));
                 } else {
-                    offset.iter().for_each(|token| put(token.token.clone()));
+                    for token in offset {
+                        put(token.token.clone());
+                    }
                 }
                 put(Token::RParen);
                 put(if is_current { word("PRECEDING", None, Keyword::PRECEDING) } else { last.token.clone() });
             }
             None if is_current || offset.len() < 2 || is_ours(offset[0]) => {
-                bound.iter().for_each(|token| put(token.token.clone()))
+                for token in *bound {
+                    put(token.token.clone());
+                }
             }
             None => {
                 put(Token::LParen);
-                offset.iter().for_each(|token| put(token.token.clone()));
+                for token in offset {
+                    put(token.token.clone());
+                }
                 put(Token::RParen);
                 put(last.token.clone());
             }

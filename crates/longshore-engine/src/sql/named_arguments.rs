@@ -50,8 +50,9 @@ impl VisitorMut for Writer {
 
 fn named(arg: &FunctionArg) -> Option<String> {
     match arg {
-        FunctionArg::Named { name, .. } => Some(name.value.to_lowercase()),
-        FunctionArg::ExprNamed { name: Expr::Identifier(name), .. } => Some(name.value.to_lowercase()),
+        FunctionArg::Named { name, .. } | FunctionArg::ExprNamed { name: Expr::Identifier(name), .. } => {
+            Some(name.value.to_lowercase())
+        }
         _ => None,
     }
 }

@@ -155,7 +155,9 @@ fn word(parser: &mut Parser, word: &str) -> bool {
 fn kind(parser: &mut Parser) -> Result<ObjectKind, ParserError> {
     for (words, kind) in KINDS {
         if words.iter().enumerate().all(|(at, word)| is_word(parser, at, word)) {
-            words.iter().for_each(|_| parser.advance_token());
+            for _ in words {
+                parser.advance_token();
+            }
             return Ok(kind);
         }
     }

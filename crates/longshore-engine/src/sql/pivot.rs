@@ -13,8 +13,8 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, ExprWithAlias, Ident, LimitClause, NullInclusion, OrderBy, PivotValueSource, Query, SetExpr, TableAlias,
-    TableFactor, Visit, Visitor,
+    Expr, ExprWithAlias, Ident, LimitClause, NullInclusion, OrderBy, PivotValueSource, Query, SelectItem, SetExpr,
+    TableAlias, TableFactor, Visit, Visitor, WildcardAdditionalOptions,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -280,7 +280,7 @@ impl PivotStatement {
             return query;
         }
         let inner = build::derived(*query, &Ident::new("turned"));
-        let everything = sqlparser::ast::SelectItem::Wildcard(Default::default());
+        let everything = SelectItem::Wildcard(WildcardAdditionalOptions::default());
         let mut outer = build::query_of(build::select(vec![everything], vec![build::alone(inner)]));
         outer.order_by = self.order_by;
         outer.limit_clause = self.limit;

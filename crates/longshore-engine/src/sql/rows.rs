@@ -80,8 +80,8 @@ impl VisitorMut for Rows {
     type Break = Error;
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
-        let conditions = select.selection.iter_mut().chain(&mut select.having);
-        flow(conditions.map(condition).collect::<Result<(), Error>>())
+        let mut conditions = select.selection.iter_mut().chain(&mut select.having);
+        flow(conditions.try_for_each(condition))
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {

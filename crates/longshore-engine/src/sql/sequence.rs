@@ -93,13 +93,13 @@ fn is_alteration(parser: &Parser) -> bool {
     }
     !matches!(
         (word(at), word(at + 1)),
-        (Some(Keyword::RENAME), _) | (Some(Keyword::OWNER), _) | (Some(Keyword::SET), Some(Keyword::SCHEMA))
+        (Some(Keyword::RENAME | Keyword::OWNER), _) | (Some(Keyword::SET), Some(Keyword::SCHEMA))
     )
 }
 
 /// `GENERATED {ALWAYS | BY DEFAULT} AS IDENTITY`, if that comes; otherwise the parser has not moved.
-pub(super) fn generated(parser: &mut Parser) -> Result<Option<GeneratedAs>, ParserError> {
-    Ok(if parser.parse_keywords(&[Keyword::GENERATED, Keyword::ALWAYS, Keyword::AS, Keyword::IDENTITY]) {
+pub(super) fn generated(parser: &mut Parser) -> Option<GeneratedAs> {
+    if parser.parse_keywords(&[Keyword::GENERATED, Keyword::ALWAYS, Keyword::AS, Keyword::IDENTITY]) {
         Some(GeneratedAs::Always)
     } else if parser.parse_keywords(&[
         Keyword::GENERATED,
@@ -111,12 +111,12 @@ pub(super) fn generated(parser: &mut Parser) -> Result<Option<GeneratedAs>, Pars
         Some(GeneratedAs::ByDefault)
     } else {
         None
-    })
+    }
 }
 
 /// `GENERATED ... AS IDENTITY` with its options, if that comes; otherwise the parser has not moved.
 pub(super) fn identity(parser: &mut Parser) -> Result<Option<ColumnOption>, ParserError> {
-    let Some(generated_as) = generated(parser)? else { return Ok(None) };
+    let Some(generated_as) = generated(parser) else { return Ok(None) };
     let mut options = Vec::new();
     if parser.consume_token(&Token::LParen) {
         while let Some(option) = option(parser)? {

@@ -74,7 +74,7 @@ fn of_function(mut function: Function) -> Expr {
     let [ObjectNamePart::Identifier(name)] = function.name.0.as_mut_slice() else { return Expr::Function(function) };
     match name.value.to_ascii_lowercase().as_str() {
         "to_number" => {
-            name.value = "to_number_text".to_owned();
+            "to_number_text".clone_into(&mut name.value);
             let data_type = DataType::Numeric(ExactNumberInfo::None);
             cast_to(Expr::Function(function), data_type)
         }

@@ -80,7 +80,9 @@ async fn replace(context: &Context<'_>, draft: Draft) -> Result<(), Error> {
     let made = make::replace(context, draft).await;
     if made.is_err() {
         catalog.change(|change| {
-            new.iter().for_each(|sequence| drop(change.sequences.remove(&sequence.name)));
+            for sequence in &new {
+                change.sequences.remove(&sequence.name);
+            }
             Ok(())
         })?;
     }

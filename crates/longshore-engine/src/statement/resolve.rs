@@ -93,12 +93,12 @@ impl Resolver<'_> {
                 self.create(&mut create.name, temporary)?;
             }
             Statement::CreateIndex(create) => {
-                if let Some(name @ ObjectName(_)) = &mut create.name {
-                    if name.0.len() > 1 {
-                        return Err(Error::syntax(format!(
-                            "{name}: an index is in the schema of its table; leave the schema out"
-                        )));
-                    }
+                if let Some(name @ ObjectName(_)) = &mut create.name
+                    && name.0.len() > 1
+                {
+                    return Err(Error::syntax(format!(
+                        "{name}: an index is in the schema of its table; leave the schema out"
+                    )));
                 }
             }
             Statement::CreateType { name, .. } => return self.create(name, false),

@@ -137,9 +137,10 @@ pub(crate) async fn rename(context: &Context<'_>, name: &ObjectName, to: &Ident)
     let (name, to) = (name_of(name)?, names::identifier(to)?);
     let catalog = &context.database.catalog;
     if !catalog.definitions(|definitions| definitions.schemas.contains(&name)) {
-        return Err(match catalog.has_schema(&name) {
-            true => Error::unsupported(format!("schema {name} cannot be renamed")),
-            false => Error::new(ErrorKind::NoSchema, format!("schema \"{name}\" does not exist")),
+        return Err(if catalog.has_schema(&name) {
+            Error::unsupported(format!("schema {name} cannot be renamed"))
+        } else {
+            Error::new(ErrorKind::NoSchema, format!("schema \"{name}\" does not exist"))
         });
     }
     if catalog.has_schema(&to) {
@@ -199,35 +200,31 @@ pub(crate) fn path_of(text: &str) -> Result<Vec<String>, Error> {
     let mut schemas = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        let (name, behind) = match rest.strip_prefix('"') {
-            Some(quoted) => {
-                let mut name = String::new();
-                let mut chars = quoted.char_indices();
-                let end = loop {
-                    match chars.next() {
-                        None => return Err(problem()),
-                        Some((at, '"')) if quoted[at + 1..].starts_with('"') => {
-                            chars.next();
-                            name.push('"');
-                        }
-                        Some((at, '"')) => break at + 1,
-                        Some((_, other)) => name.push(other),
+        let (name, behind) = if let Some(quoted) = rest.strip_prefix('"') {
+            let mut name = String::new();
+            let mut chars = quoted.char_indices();
+            let end = loop {
+                match chars.next() {
+                    None => return Err(problem()),
+                    Some((at, '"')) if quoted[at + 1..].starts_with('"') => {
+                        chars.next();
+                        name.push('"');
                     }
-                };
-                (name, &quoted[end..])
-            }
-            None => {
-                let end = rest.find(|c: char| c == ',' || c.is_whitespace()).unwrap_or(rest.len());
-                (rest[..end].to_lowercase(), &rest[end..])
-            }
+                    Some((at, '"')) => break at + 1,
+                    Some((_, other)) => name.push(other),
+                }
+            };
+            (name, &quoted[end..])
+        } else {
+            let end = rest.find(|c: char| c == ',' || c.is_whitespace()).unwrap_or(rest.len());
+            (rest[..end].to_lowercase(), &rest[end..])
         };
         schemas.push(name);
         let behind = behind.trim_start();
         rest = match behind.strip_prefix(',') {
             Some(next) if !next.trim().is_empty() => next.trim_start(),
-            Some(_) => return Err(problem()),
             None if behind.is_empty() => behind,
-            None => return Err(problem()),
+            _ => return Err(problem()),
         };
     }
     schemas.retain(|schema| !schema.is_empty());

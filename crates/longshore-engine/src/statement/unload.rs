@@ -60,7 +60,7 @@ pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, copy: 
     Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
 }
 
-/// COPY TO with PARTITION_BY.
+/// COPY TO with `PARTITION_BY`.
 async fn copy_to_folders(context: &Context<'_>, copy: CopyTo, options: &Options) -> Result<Outcome, Error> {
     let CopyTarget::File(path) = copy.target else {
         return Err(Error::invalid("COPY TO STDOUT takes no PARTITION_BY, which writes a folder"));

@@ -351,7 +351,6 @@ impl Parser<'_> {
         match self.next() {
             Token::Mark("*") => Ok(Item::AnyMember),
             Token::Mark("**") => self.levels(),
-            Token::String(name) => Ok(Item::Member(name)),
             Token::Word(name) if *self.peek() == Token::Mark("(") => {
                 let lower = name.to_ascii_lowercase();
                 if lower == "datetime" {
@@ -364,7 +363,7 @@ impl Parser<'_> {
                 self.mark(")")?;
                 Ok(Item::Method(*method))
             }
-            Token::Word(name) => Ok(Item::Member(name)),
+            Token::String(name) | Token::Word(name) => Ok(Item::Member(name)),
             _ => Err(self.unexpected_before()),
         }
     }

@@ -176,15 +176,14 @@ pub(crate) fn value_type(column_type: &ColumnType) -> ValueType {
         ColumnType::Decimal { precision, scale } => ValueType::Decimal128 { precision, scale },
         ColumnType::Char(length) => ValueType::Char(length),
         ColumnType::Varchar(length) => ValueType::Varchar(length),
-        ColumnType::Text => ValueType::Text,
         ColumnType::Date => ValueType::Date,
         ColumnType::Time => ValueType::Time,
         ColumnType::Timestamp => ValueType::Timestamp,
         ColumnType::TimestampTz => ValueType::TimestampTz,
         ColumnType::Uuid => ValueType::Uuid,
         ColumnType::Bytea => ValueType::Bytea,
-        // They become what they are when they are inserted.
-        ColumnType::Json | ColumnType::Jsonb | ColumnType::Array(..) => ValueType::Text,
+        // JSON and arrays become what they are when they are inserted.
+        ColumnType::Text | ColumnType::Json | ColumnType::Jsonb | ColumnType::Array(..) => ValueType::Text,
         ColumnType::Numeric(limit) => ValueType::Numeric(limit),
     }
 }

@@ -95,7 +95,7 @@ fn read(text: &str, pattern: &str) -> Result<Fields> {
     let nodes = parse(pattern);
     let said =
         Reader { rest: text, skipped: 0, last_skipped: None, is_exact: false, said: Said::default() }.read(&nodes)?;
-    dates::fields(said, text)
+    dates::fields(&said, text)
 }
 
 struct Reader<'a> {
@@ -173,16 +173,30 @@ impl Reader<'_> {
             }
             self.said.calendar = Some(calendar);
         }
-        let width = keyword.len();
-        macro_rules! int {
-            ($field:ident, $width:expr) => {{
-                let (value, length) = self.int($width, is_open, keyword)?;
-                set(&mut self.said.$field, value, keyword)?;
-                length
-            }};
-        }
         match key {
             Key::Exact => self.is_exact = true,
+            Key::Zone | Key::Offset => {
+                return Err(TimeError::unsupported(format!(
+                    "formatting field \"{keyword}\" is only supported in to_char"
+                )));
+            }
+            Key::Meridiem | Key::Era | Key::MonthName | Key::MonthShort | Key::Roman | Key::DayName | Key::DayShort => {
+                self.name(key, keyword)?;
+            }
+            Key::YearInThousands => self.year_in_thousands(keyword)?,
+            _ => self.number(key, keyword, is_open)?,
+        }
+        if field.ordinal.is_some() && key.is_number() {
+            // The ending has two letters.
+            self.skip_char();
+            self.skip_char();
+        }
+        Ok(())
+    }
+
+    /// Reads a field that is one of some words.
+    fn name(&mut self, key: Key, keyword: &str) -> Result<()> {
+        match key {
             Key::Meridiem => {
                 let words = if keyword.contains('.') { ["a.m.", "p.m."] } else { ["am", "pm"] };
                 let value = self.word(&words, keyword)?;
@@ -194,61 +208,14 @@ impl Reader<'_> {
                 let value = self.word(&words, keyword)?;
                 set(&mut self.said.is_before_christ, value, keyword)?;
             }
-            Key::HalfHour => {
-                int!(hour, 2);
-                self.said.is_half_day = true;
-            }
-            Key::Hour => {
-                int!(hour, 2);
-            }
-            Key::Minute => {
-                int!(minute, width);
-            }
-            Key::Second => {
-                int!(second, width);
-            }
-            Key::Milli => {
-                let length = int!(millis, 3);
-                self.said.millis *= 10_i64.pow(3_u32.saturating_sub(length as u32).min(2));
-            }
-            Key::Fraction(_) | Key::Micro => {
-                let digits = if let Key::Fraction(digits) = key { digits.into() } else { 6 };
-                let length = int!(micros, digits);
-                self.said.micros *= 10_i64.pow(6_u32.saturating_sub(length as u32).min(5));
-            }
-            Key::SecondOfDay => {
-                int!(second_of_day, width);
-            }
-            Key::Zone | Key::Offset => {
-                return Err(TimeError::unsupported(format!(
-                    "formatting field \"{keyword}\" is only supported in to_char"
-                )));
-            }
-            Key::ZoneHour => {
-                self.said.zone_sign = match self.rest.chars().next() {
-                    Some(sign @ ('+' | '-' | ' ')) => {
-                        self.skip_char();
-                        if sign == '-' { -1 } else { 1 }
-                    }
-                    // The minus may have been taken for a separator.
-                    _ if self.skipped > 0 && self.last_skipped == Some('-') => -1,
-                    _ => 1,
-                };
-                int!(zone_hours, 2);
-            }
-            Key::ZoneMinute => {
-                if self.said.zone_sign == 0 {
-                    self.said.zone_sign = 1;
-                }
-                int!(zone_minutes, 2);
-            }
             Key::MonthName | Key::MonthShort => {
                 let names = MONTHS.map(|name| if key == Key::MonthName { name } else { &name[..3] });
                 let value = self.word(&names, keyword)?;
                 set(&mut self.said.month, value + 1, keyword)?;
             }
-            Key::Month => {
-                int!(month, width);
+            Key::Roman => {
+                let value = self.word(&ROMANS, keyword)?;
+                set(&mut self.said.month, 12 - value, keyword)?;
             }
             Key::DayName | Key::DayShort => {
                 let names = DAYS.map(|name| if key == Key::DayName { name } else { &name[..3] });
@@ -256,54 +223,78 @@ impl Reader<'_> {
                 set(&mut self.said.day_of_week, value, keyword)?;
                 self.said.day_of_week += 1;
             }
-            Key::DayOfYear | Key::IsoDayOfYear => {
-                int!(day_of_year, 3);
-            }
-            Key::Day => {
-                int!(day, width);
-            }
-            Key::DayOfWeek => {
-                int!(day_of_week, width);
-            }
-            Key::IsoDayOfWeek => {
-                int!(day_of_week, 1);
-                // Sunday is the first.
-                self.said.day_of_week = if self.said.day_of_week >= 7 { 1 } else { self.said.day_of_week + 1 };
-            }
-            Key::Week | Key::IsoWeek => {
-                int!(week, width);
-            }
-            Key::Quarter => {
-                self.int(width, is_open, keyword)?;
-            }
-            Key::Century => {
-                int!(century, width);
-            }
-            Key::YearInThousands => self.year_in_thousands(keyword)?,
-            Key::Year(digits) | Key::IsoYear(digits) => {
-                let length = int!(year, width);
-                if digits < 4 && length < 4 {
-                    self.said.year = near_2020(self.said.year);
-                }
-                self.said.year_digits = digits;
-            }
-            Key::Roman => {
-                let value = self.word(&ROMANS, keyword)?;
-                set(&mut self.said.month, 12 - value, keyword)?;
-            }
-            Key::WeekOfMonth => {
-                int!(week_of_month, width);
-            }
-            Key::Julian => {
-                int!(julian, width);
-            }
-        }
-        if field.ordinal.is_some() && key.is_number() {
-            // The ending has two letters.
-            self.skip_char();
-            self.skip_char();
+            _ => {}
         }
         Ok(())
+    }
+
+    /// Reads a field that is a number.
+    fn number(&mut self, key: Key, keyword: &str, is_open: bool) -> Result<()> {
+        match key {
+            Key::ZoneHour => self.said.zone_sign = self.zone_sign(),
+            Key::ZoneMinute if self.said.zone_sign == 0 => self.said.zone_sign = 1,
+            _ => {}
+        }
+        let (value, length) = self.int(width(key, keyword), is_open, keyword)?;
+        let length = length as u32;
+        let said = &mut self.said;
+        let set = |place: &mut i64| set(place, value, keyword);
+        match key {
+            Key::HalfHour => {
+                set(&mut said.hour)?;
+                said.is_half_day = true;
+            }
+            Key::Hour => set(&mut said.hour)?,
+            Key::Minute => set(&mut said.minute)?,
+            Key::Second => set(&mut said.second)?,
+            Key::Milli => {
+                set(&mut said.millis)?;
+                said.millis *= 10_i64.pow(3_u32.saturating_sub(length).min(2));
+            }
+            Key::Fraction(_) | Key::Micro => {
+                set(&mut said.micros)?;
+                said.micros *= 10_i64.pow(6_u32.saturating_sub(length).min(5));
+            }
+            Key::SecondOfDay => set(&mut said.second_of_day)?,
+            Key::ZoneHour => set(&mut said.zone_hours)?,
+            Key::ZoneMinute => set(&mut said.zone_minutes)?,
+            Key::Month => set(&mut said.month)?,
+            Key::DayOfYear | Key::IsoDayOfYear => set(&mut said.day_of_year)?,
+            Key::Day => set(&mut said.day)?,
+            Key::DayOfWeek => set(&mut said.day_of_week)?,
+            Key::IsoDayOfWeek => {
+                set(&mut said.day_of_week)?;
+                // Sunday is the first.
+                said.day_of_week = if said.day_of_week >= 7 { 1 } else { said.day_of_week + 1 };
+            }
+            Key::Week | Key::IsoWeek => set(&mut said.week)?,
+            Key::WeekOfMonth => set(&mut said.week_of_month)?,
+            Key::Century => set(&mut said.century)?,
+            Key::Year(digits) | Key::IsoYear(digits) => {
+                set(&mut said.year)?;
+                if digits < 4 && length < 4 {
+                    said.year = near_2020(said.year);
+                }
+                said.year_digits = digits;
+            }
+            Key::Julian => set(&mut said.julian)?,
+            // A quarter says nothing.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The sign of an offset, which it may do without.
+    fn zone_sign(&mut self) -> i64 {
+        match self.rest.chars().next() {
+            Some(sign @ ('+' | '-' | ' ')) => {
+                self.skip_char();
+                if sign == '-' { -1 } else { 1 }
+            }
+            // The minus may have been taken for a separator.
+            _ if self.skipped > 0 && self.last_skipped == Some('-') => -1,
+            _ => 1,
+        }
     }
 
     /// Reads a number of `width` characters, or of as many digits as there are; returns how many characters it had.
@@ -372,6 +363,18 @@ impl Reader<'_> {
     }
 }
 
+/// Characters that a number has if nothing else tells where it ends.
+fn width(key: Key, keyword: &str) -> usize {
+    match key {
+        Key::IsoDayOfWeek => 1,
+        Key::HalfHour | Key::Hour | Key::ZoneHour | Key::ZoneMinute => 2,
+        Key::Milli | Key::DayOfYear | Key::IsoDayOfYear => 3,
+        Key::Fraction(digits) => digits.into(),
+        Key::Micro => 6,
+        _ => keyword.len(),
+    }
+}
+
 /// Takes a field's value, which must not contradict an earlier one.
 fn set(field: &mut i64, value: i64, keyword: &str) -> Result<()> {
     if *field != 0 && *field != value {
@@ -384,9 +387,8 @@ fn set(field: &mut i64, value: i64, keyword: &str) -> Result<()> {
 /// A year of fewer than four digits is one near 2020.
 fn near_2020(year: i64) -> i64 {
     match year {
-        ..70 => year + 2000,
+        ..70 | 100..520 => year + 2000,
         70..100 => year + 1900,
-        100..520 => year + 2000,
         520..1000 => year + 1000,
         _ => year,
     }

@@ -54,6 +54,7 @@ enum NamedZone {
     Abbreviation(Abbreviation, String),
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each says something else of what has been read")]
 struct Decoder<'a> {
     wanted: Wanted,
     order: DateOrder,
@@ -123,8 +124,7 @@ impl Decoder<'_> {
             Kind::Date => self.date_field(fields, index)?,
             Kind::Time => {
                 match self.prefix.take() {
-                    None => {}
-                    Some(Prefix::Time) => {}
+                    None | Some(Prefix::Time) => {}
                     // A text of a time forgets the prefix.
                     Some(_) if self.is_time() => {}
                     Some(_) => return Err(Fault::Format),

@@ -21,7 +21,8 @@ pub(super) fn run(runner: &mut Runner, command: &str, arguments: &mut Arguments<
         "\\a" => {
             let format = if runner.look.format == Format::Table { Format::Unaligned } else { Format::Table };
             runner.look.format = format;
-            return say(runner, "format");
+            say(runner, "format");
+            return Ok(());
         }
         _ => match arguments.name(runner)? {
             Some(name) => name,
@@ -30,7 +31,8 @@ pub(super) fn run(runner: &mut Runner, command: &str, arguments: &mut Arguments<
     };
     let value = if name == "null" || name == "fieldsep" { arguments.next(runner)? } else { arguments.name(runner)? };
     set(runner, &name, value)?;
-    say(runner, &name)
+    say(runner, &name);
+    Ok(())
 }
 
 /// Sets `name`; without a value, a switch is turned.
@@ -57,7 +59,7 @@ fn set(runner: &mut Runner, name: &str, value: Option<String>) -> Result<(), Fai
         "tuples_only" | "t" => look.tuples_only = switch(given, look.tuples_only)?,
         "footer" => look.footer = switch(given, look.footer)?,
         "fieldsep" => look.field_separator = value.unwrap_or_else(|| "|".to_owned()),
-        "fieldsep_zero" => look.field_separator = "\0".to_owned(),
+        "fieldsep_zero" => "\0".clone_into(&mut look.field_separator),
         "null" => look.null = value,
         "title" | "C" => look.title = value,
         "pager" => {
@@ -88,7 +90,7 @@ fn unknown_format(name: &str) -> Failure {
     ))
 }
 
-fn say(runner: &Runner, name: &str) -> Result<(), Failure> {
+fn say(runner: &Runner, name: &str) {
     let look = &runner.look;
     let text = match name {
         "format" => format!("Output format is {}.", look.format.name()),
@@ -120,7 +122,6 @@ fn say(runner: &Runner, name: &str) -> Result<(), Failure> {
         },
     };
     runner.remark(&text);
-    Ok(())
 }
 
 /// All settings with their values.

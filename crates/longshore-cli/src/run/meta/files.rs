@@ -152,7 +152,6 @@ fn parts(text: &str) -> Option<(&str, &'static str, &str)> {
     for (at, c) in text.char_indices() {
         match (c, quote) {
             (c, Some(open)) if c == open => quote = None,
-            (_, Some(_)) => {}
             ('\'' | '"', None) => quote = Some(c),
             ('(', None) => depth += 1,
             (')', None) => depth = depth.saturating_sub(1),

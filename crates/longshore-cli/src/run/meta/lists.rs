@@ -23,19 +23,15 @@ pub(super) async fn list(runner: &mut Runner, command: &str, arguments: &mut Arg
             one(runner, name, with_more).await
         }
         ("\\d" | "\\dt" | "\\dv", pattern) => relations(runner, kind, pattern).await,
-        ("\\di", pattern) => show(runner, &["name", "table", "definition"], indexes(runner, pattern)),
+        ("\\di", pattern) => show(runner, &["name", "table", "definition"], &indexes(runner, pattern)),
         ("\\ds", pattern) => {
-            let names = runner.database().sequence_names();
-            show(
-                runner,
-                &["name"],
-                names.into_iter().filter(|name| fits(name, pattern)).map(|name| vec![name]).collect(),
-            )
+            let names = runner.database().sequence_names().into_iter().filter(|name| fits(name, pattern));
+            show(runner, &["name"], &names.map(|name| vec![name]).collect::<Vec<_>>())
         }
         ("\\df", pattern) => {
             let functions = runner.database().functions().into_iter().filter(|function| fits(&function.name, pattern));
-            let rows = functions.map(|function| vec![function.name, function.kind.to_owned()]).collect();
-            show(runner, &["name", "kind"], rows)
+            let rows = functions.map(|function| vec![function.name, function.kind.to_owned()]).collect::<Vec<_>>();
+            show(runner, &["name", "kind"], &rows)
         }
         ("\\dn", pattern) => schemas(runner, pattern).await,
         _ => {
@@ -44,7 +40,7 @@ pub(super) async fn list(runner: &mut Runner, command: &str, arguments: &mut Arg
             let name = name.as_string_opt::<i32>().map(|names| names.value(0).to_owned());
             let name = name.or_else(|| Some(rows.column(0).as_string_view_opt()?.value(0).to_owned()));
             let place = place(runner);
-            show(runner, &["name", "place"], vec![vec![name.unwrap_or_default(), place]])
+            show(runner, &["name", "place"], &[vec![name.unwrap_or_default(), place]])
         }
     }
 }
@@ -102,10 +98,10 @@ async fn schemas(runner: &mut Runner, pattern: Option<&str>) -> Result<(), Failu
         let texts = crate::output::texts(&all, row).map_err(Reason::output)?;
         rows.extend(texts.into_iter().flatten().filter(|name| fits(name, pattern)).map(|name| vec![name]));
     }
-    show(runner, &["name"], rows)
+    show(runner, &["name"], &rows)
 }
 
-fn show(runner: &Runner, headings: &[&str], rows: Vec<Vec<String>>) -> Result<(), Failure> {
+fn show(runner: &Runner, headings: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
     let fields = headings.iter().map(|heading| Field::new(*heading, DataType::Utf8, false)).collect::<Vec<_>>();
     let columns = (0..headings.len()).map(|column| {
         Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row[column].as_str()))) as arrow::array::ArrayRef

@@ -32,7 +32,7 @@ pub(super) fn first_with_ties(query: &mut Query, rows: Expr) -> Result<(), Error
         let everything = SelectItem::Wildcard(WildcardAdditionalOptions::default());
         let part = Query { with: None, ..build::query(SetExpr::Query(Box::new(build::query(*query.body.clone())))) };
         let from = build::alone(build::derived(part, &Ident::with_quote('"', PART)));
-        query.body = Box::new(SetExpr::Select(Box::new(build::select(vec![everything], vec![from]))));
+        *query.body = SetExpr::Select(Box::new(build::select(vec![everything], vec![from])));
     }
     let SetExpr::Select(select) = query.body.as_mut() else { return Err(Error::internal("a list was made")) };
     let keys = keys.into_iter().map(|key| ordered_by(key, &select.projection)).collect::<Result<Vec<_>, _>>()?;

@@ -36,14 +36,11 @@ impl Draft {
         self.sequences.extend(sequences);
         let (column, rule) = (schema.columns()[at].clone(), rules.columns.swap_remove(at));
         let values = match &rule.origin {
-            Origin::Default(value) => {
+            Origin::Default(value) | Origin::Generated(value) => {
                 Values::Converted(Box::new(build::cast(value.as_ref().clone(), column.column_type)))
             }
             Origin::Identity { sequence, .. } => {
                 Values::Converted(Box::new(build::cast(next_of(sequence), column.column_type)))
-            }
-            Origin::Generated(value) => {
-                Values::Converted(Box::new(build::cast(value.as_ref().clone(), column.column_type)))
             }
             Origin::Null => Values::New,
         };

@@ -1,5 +1,7 @@
 //! `to_char` of numbers.
 
+use std::fmt::Write as _;
+
 use super::description::{Anchor, Description};
 use super::{Key, Node, NumberPattern};
 use crate::pattern::nodes::{Ordinal, ending};
@@ -8,6 +10,22 @@ use crate::pattern::nodes::{Ordinal, ending};
 const FLOAT_DIGITS: usize = 15;
 const ROMAN_WIDTH: usize = 15;
 const ROMAN_MAX: i64 = 3999;
+/// Roman numbers, those of two letters where one is taken from the other.
+const ROMANS: [(i64, &str); 13] = [
+    (1000, "M"),
+    (900, "CM"),
+    (500, "D"),
+    (400, "CD"),
+    (100, "C"),
+    (90, "XC"),
+    (50, "L"),
+    (40, "XL"),
+    (10, "X"),
+    (9, "IX"),
+    (5, "V"),
+    (4, "IV"),
+    (1, "I"),
+];
 
 /// A number to be written.
 #[derive(Debug, Clone, Copy)]
@@ -134,24 +152,9 @@ fn roman(number: i64) -> String {
     if !(1..=ROMAN_MAX).contains(&number) {
         return "#".repeat(ROMAN_WIDTH);
     }
-    const PARTS: [(i64, &str); 13] = [
-        (1000, "M"),
-        (900, "CM"),
-        (500, "D"),
-        (400, "CD"),
-        (100, "C"),
-        (90, "XC"),
-        (50, "L"),
-        (40, "XL"),
-        (10, "X"),
-        (9, "IX"),
-        (5, "V"),
-        (4, "IV"),
-        (1, "I"),
-    ];
     let mut rest = number;
     let mut text = String::new();
-    for (value, letters) in PARTS {
+    for (value, letters) in ROMANS {
         while rest >= value {
             text.push_str(letters);
             rest -= value;
@@ -303,12 +306,15 @@ impl Writer {
         match key {
             Key::Nine | Key::Zero | Key::Point | Key::LocalPoint => self.digit(key),
             Key::Comma | Key::Group if self.is_inside => self.out.push(','),
-            Key::Comma | Key::Group => unless_filled(&mut self.out),
             Key::Currency => self.out.push(' '),
             Key::Roman | Key::LowerRoman => {
                 let number = String::from_utf8_lossy(&self.number).into_owned();
                 let number = if key == Key::LowerRoman { number.to_lowercase() } else { number };
-                if is_filled { self.out.push_str(&number) } else { self.out.push_str(&format!("{number:>15}")) }
+                if is_filled {
+                    self.out.push_str(&number);
+                } else {
+                    let _ = write!(self.out, "{number:>15}");
+                }
             }
             Key::UpperOrdinal | Key::LowerOrdinal => {
                 let has_none = self.description.is_roman
@@ -323,7 +329,7 @@ impl Writer {
             }
             Key::Minus if self.sign == '-' => self.out.push('-'),
             Key::Plus if self.sign == '+' => self.out.push('+'),
-            Key::Minus | Key::Plus => unless_filled(&mut self.out),
+            Key::Comma | Key::Group | Key::Minus | Key::Plus => unless_filled(&mut self.out),
             Key::Sign => self.out.push(self.sign),
             _ => {}
         }

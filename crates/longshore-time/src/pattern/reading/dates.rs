@@ -9,13 +9,13 @@ use crate::pattern::keywords::Calendar;
 const ZONE_HOURS_MAX: i64 = 15;
 
 /// The date and the time that the fields make.
-pub(super) fn fields(said: Said, text: &str) -> Result<Fields> {
+pub(super) fn fields(said: &Said, text: &str) -> Result<Fields> {
     let out_of_range =
         || TimeError::new(TimeErrorKind::OutOfRange, format!("date/time field value out of range: \"{text}\""));
-    let (hour, minute, second) = time(&said)?;
+    let (hour, minute, second) = time(said)?;
     let mut date = Date { year: 0, month: 1, day: 1, has_year: false, has_month: false, has_day: false };
-    date.set_year(&said);
-    date.set_day(&said)?;
+    date.set_year(said);
+    date.set_day(said)?;
     let is_month = (1..=12).contains(&date.month);
     let is_wrong = date.has_month && !is_month
         || date.has_day && !(1..=31).contains(&date.day)
