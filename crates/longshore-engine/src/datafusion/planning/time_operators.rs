@@ -71,7 +71,7 @@ impl ExprPlanner for TimeOperators {
                 let planned = call(name, vec![left, right]);
                 planned.map(PlannerResult::Planned).ok_or_else(|| internal_datafusion_err!("no operator {name}"))
             }
-            Own::Comparison(operator) => match compared(&left, operator, &right, schema)? {
+            Own::Comparison(operator) => match compared(&left, operator, &right, schema) {
                 Some(planned) => Ok(PlannerResult::Planned(planned)),
                 None => Ok(PlannerResult::Original(RawBinaryExpr { op, left, right })),
             },

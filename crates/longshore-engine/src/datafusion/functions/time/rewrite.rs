@@ -46,14 +46,14 @@ impl FunctionRewrite for TimeRewrite {
                 negated(*inner).map(Transformed::yes)
             }
             Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
-                match compared(&left, op, &right, schema)? {
+                match compared(&left, op, &right, schema) {
                     Some(planned) => Ok(Transformed::yes(planned)),
                     None => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
                 }
             }
-            Expr::Between(between) => self::between(between, schema),
+            Expr::Between(between) => Ok(self::between(between, schema)),
             Expr::InList(list) => Ok(in_list(list, schema)),
-            Expr::Case(case) => self::case(case, schema),
+            Expr::Case(case) => Ok(self::case(case, schema)),
             Expr::ScalarFunction(ScalarFunction { func, args }) if OF_ONE_TYPE.contains(&func.name()) => {
                 let (args, changed) = united(args, schema);
                 let call = Expr::ScalarFunction(ScalarFunction { func, args });
@@ -110,34 +110,34 @@ pub(in crate::datafusion) fn compared(
     op: Operator,
     right: &Expr,
     schema: &DFSchema,
-) -> Result<Option<Expr>> {
+) -> Option<Expr> {
     let (left_kind, right_kind) = (kind(left, schema), kind(right, schema));
     let (left_kind, right_kind) = match (left_kind, right_kind) {
         (Some(left), Some(right)) => (left, right),
         (Some(left_kind), None) if is_unknown(right) => {
             let right = cast_time(right.clone(), left_kind, Modifier::None);
-            return Ok(Some(comparison(left.clone(), left_kind, op, right)));
+            return Some(comparison(left.clone(), left_kind, op, right));
         }
         (None, Some(right_kind)) if is_unknown(left) => {
             let left = cast_time(left.clone(), right_kind, Modifier::None);
-            return Ok(Some(comparison(left, right_kind, op, right.clone())));
+            return Some(comparison(left, right_kind, op, right.clone()));
         }
-        _ => return Ok(None),
+        _ => return None,
     };
     if left_kind == right_kind {
         return match left_kind {
-            Kind::Interval | Kind::TimeTz => Ok(Some(comparison(left.clone(), left_kind, op, right.clone()))),
-            _ => Ok(None),
+            Kind::Interval | Kind::TimeTz => Some(comparison(left.clone(), left_kind, op, right.clone())),
+            _ => None,
         };
     }
     let is_day = |one: Kind, other: Kind| one == Kind::Date && matches!(other, Kind::Timestamp | Kind::TimestampTz);
     if is_day(left_kind, right_kind) {
-        return Ok(Some(of_day(op, left.clone(), right.clone())));
+        return Some(of_day(op, left.clone(), right.clone()));
     }
     if is_day(right_kind, left_kind)
         && let Some(op) = op.swap()
     {
-        return Ok(Some(of_day(op, right.clone(), left.clone())));
+        return Some(of_day(op, right.clone(), left.clone()));
     }
     let common = match (left_kind, right_kind) {
         (Kind::Timestamp, Kind::TimestampTz) | (Kind::TimestampTz, Kind::Timestamp) => Kind::TimestampTz,
@@ -145,12 +145,12 @@ pub(in crate::datafusion) fn compared(
         (Kind::Time, Kind::Interval) | (Kind::Interval, Kind::Time) => Kind::Interval,
         (Kind::Date, _) => right_kind,
         (_, Kind::Date) => left_kind,
-        _ => return Ok(None),
+        _ => return None,
     };
     let side = |expr: &Expr, kind: Kind| {
         if kind == common { expr.clone() } else { cast_time(expr.clone(), common, Modifier::None) }
     };
-    Ok(Some(comparison(side(left, left_kind), common, op, side(right, right_kind))))
+    Some(comparison(side(left, left_kind), common, op, side(right, right_kind)))
 }
 
 /// A comparison of two values of one type.
@@ -210,18 +210,18 @@ fn common<'a>(exprs: impl Iterator<Item = &'a Expr>, schema: &DFSchema) -> Optio
     common.filter(|_| is_mixed)
 }
 
-fn between(between: Between, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn between(between: Between, schema: &DFSchema) -> Transformed<Expr> {
     let Between { expr, negated, low, high } = &between;
-    let (above, below) = (compared(expr, Operator::GtEq, low, schema)?, compared(expr, Operator::LtEq, high, schema)?);
+    let (above, below) = (compared(expr, Operator::GtEq, low, schema), compared(expr, Operator::LtEq, high, schema));
     if above.is_none() && below.is_none() {
-        return Ok(Transformed::no(Expr::Between(between)));
+        return Transformed::no(Expr::Between(between));
     }
     let plain =
         |op: Operator, bound: &Expr| Expr::BinaryExpr(BinaryExpr::new(expr.clone(), op, Box::new(bound.clone())));
     let above = above.unwrap_or_else(|| plain(Operator::GtEq, low));
     let below = below.unwrap_or_else(|| plain(Operator::LtEq, high));
     let both = above.and(below);
-    Ok(Transformed::yes(if *negated { Expr::Not(Box::new(both)) } else { both }))
+    Transformed::yes(if *negated { Expr::Not(Box::new(both)) } else { both })
 }
 
 fn in_list(list: InList, schema: &DFSchema) -> Transformed<Expr> {
@@ -243,7 +243,7 @@ fn in_list(list: InList, schema: &DFSchema) -> Transformed<Expr> {
 }
 
 /// CASE, whose results have one type; its operand is compared with what stands behind WHEN.
-fn case(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn case(case: Case, schema: &DFSchema) -> Transformed<Expr> {
     let Case { expr, when_then_expr, else_expr } = case;
     let (mut whens, mut results): (Vec<Expr>, Vec<Expr>) =
         when_then_expr.into_iter().map(|(when, then)| (*when, *then)).unzip();
@@ -255,8 +255,7 @@ fn case(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
     if let Some(value) = &operand
         && kind(value, schema).is_some()
     {
-        let conditions = whens.iter().map(|when| compared(value, Operator::Eq, when, schema));
-        let conditions: Vec<Option<Expr>> = conditions.collect::<Result<_>>()?;
+        let conditions: Vec<_> = whens.iter().map(|when| compared(value, Operator::Eq, when, schema)).collect();
         if conditions.iter().any(Option::is_some) {
             let equal = |when: Expr| Expr::BinaryExpr(BinaryExpr::new(value.clone(), Operator::Eq, Box::new(when)));
             whens = whens.into_iter().zip(conditions).map(|(when, own)| own.unwrap_or_else(|| equal(when))).collect();
@@ -265,7 +264,7 @@ fn case(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
     }
     let when_then_expr = whens.into_iter().zip(results).map(|(when, then)| (Box::new(when), Box::new(then))).collect();
-    Ok(Transformed::new_transformed(Expr::Case(Case { expr: operand, when_then_expr, else_expr }), changed))
+    Transformed::new_transformed(Expr::Case(Case { expr: operand, when_then_expr, else_expr }), changed)
 }
 
 /// The length of an interval, or the key of a time with a zone.
