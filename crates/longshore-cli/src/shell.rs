@@ -4,6 +4,7 @@
 //! prompt drops the entry, during a statement it cancels the statement; Ctrl-D on an empty line leaves.
 
 mod complete;
+mod place;
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;

@@ -58,6 +58,8 @@ pub(crate) struct StatementTransaction {
     numbers: Arc<LastNumbers>,
     /// What its session knows of time.
     time: Arc<SessionTime>,
+    /// When it began, in microseconds since 1970-01-01 UTC.
+    began: i64,
     restarts: Restarts,
     /// Whether the user wants nothing to be changed.
     forbids_changes: bool,
@@ -95,6 +97,7 @@ impl StatementTransaction {
             instead,
             numbers: Arc::clone(numbers),
             time: Arc::clone(time),
+            began: time::micros_now(),
             restarts: Restarts::default(),
             forbids_changes,
             took_numbers: AtomicBool::new(false),
@@ -121,7 +124,7 @@ impl StatementTransaction {
 
     /// What its session knows of time.
     pub(crate) fn time(&self) -> StatementTime {
-        self.time.now()
+        self.time.of_statement(self.began)
     }
 
     /// The rows of `relation` that it sees now: what it changes afterwards does not show.

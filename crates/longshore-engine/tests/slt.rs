@@ -24,8 +24,9 @@ const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
 /// The directory of the file that runs: shell commands are run without a connection.
 static DIRECTORY: Mutex<PathBuf> = Mutex::new(PathBuf::new());
 
-/// Where a durable database is in the directory of its file.
-const DURABLE: &str = "database (of the test)";
+/// The name of a durable database, and of what a file has for `$DIR`, beside each other.
+const DURABLE: &str = "database";
+const FILES: &str = "files";
 
 /// Held by the test whose files run: there is one directory at a time.
 static RUNNING: Mutex<()> = Mutex::new(());
@@ -186,14 +187,14 @@ fn what_is_durable_comes_back() {
         &Config { threads: 2, ..Config::default() },
         |_| true,
         |config, path| {
-            let database = Database::open_directory(&path.join(DURABLE), config, &Durability::default());
+            let database = Database::open_directory(&path.with_file_name(DURABLE), config, &Durability::default());
             database.expect("a database opens")
         },
         |database, path, runtime| {
             let (before, config) = (runtime.block_on(described(&database, path)), database.config().clone());
             let reopened = |read_only, how: &str| {
                 let durability = Durability { read_only, ..Durability::default() };
-                let reopened = Database::open_directory(&path.join(DURABLE), config.clone(), &durability);
+                let reopened = Database::open_directory(&path.with_file_name(DURABLE), config.clone(), &durability);
                 let reopened = reopened.map_err(|error| format!("it does not come back {how}: {error}"))?;
                 let after = runtime.block_on(described(&reopened, path));
                 described::difference(&before, &after).map_or(Ok(()), |difference| Err(format!("{how}: {difference}")))
@@ -237,7 +238,8 @@ fn run_files_then(
     let is_wanted = |file: &&PathBuf| file.display().to_string().contains(&wanted) && is_wanted(file);
     for file in files.iter().filter(is_wanted) {
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
-        let path = directory.path().to_owned();
+        let path = directory.path().join(FILES);
+        std::fs::create_dir(&path).expect("a directory can be made");
         DIRECTORY.lock().expect("no test panics with the lock").clone_from(&path);
         let database = open(config.clone(), &path);
         let mut runner = Runner::new(|| async { Ok(Connection::open(&database, &path)) });

@@ -1,7 +1,8 @@
 //! What Tab offers: keywords, options of COPY, names of tables and columns, meta-commands and files.
 //!
-//! After a dot the columns of that table; otherwise the columns of the tables that the entry names come first. Functions come
-//! with their opening parenthesis. Inside single quotes and after `\i` files. Keywords follow the case of what was typed.
+//! What precedes decides what is offered (`place`). After a dot the columns of that table; otherwise the columns of the
+//! tables that the entry names come first. Functions come with their opening parenthesis. Inside single quotes and after
+//! `\i` files. Keywords follow the case of what was typed.
 
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use longshore_engine::{Database, OPTIONS};
 use rustyline::Context;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 
+use super::place::Place;
 use crate::run::meta::COMMANDS;
 
 const KEYWORDS: &str = "\
@@ -21,20 +23,30 @@ const KEYWORDS: &str = "\
     TABLE TABLES TEXT THEN TIME TIMESTAMP TO TRAILING_DELIMITER TRUE UNION USING UUID VALUES VARCHAR VIEW WHEN \
     WHERE";
 
+/// Functions in the place of a table that read files.
+const FILE_FUNCTIONS: [&str; 6] = ["read_arrow", "read_csv", "read_json", "read_parquet", "read_text", "sniff_csv"];
+
 /// Completes what is typed at the prompt.
 pub(super) struct Names {
     database: Arc<Database>,
     files: FilenameCompleter,
     /// Functions, each with its opening parenthesis.
     functions: Vec<String>,
+    /// Those of them that stand in the place of a table.
+    table_functions: Vec<String>,
     /// The lines of the entry before the one that is typed.
     before: String,
 }
 
 impl Names {
     pub(super) fn new(database: &Arc<Database>) -> Self {
-        let functions = database.functions().into_iter().map(|function| function.name + "(").collect();
-        Self { database: Arc::clone(database), files: FilenameCompleter::new(), functions, before: String::new() }
+        let functions = database.functions();
+        let tables =
+            functions.iter().filter(|function| function.kind == "table").map(|function| function.name.as_str());
+        let table_functions = FILE_FUNCTIONS.into_iter().chain(tables).map(|name| format!("{name}(")).collect();
+        let functions = functions.iter().map(|function| format!("{}(", function.name)).collect();
+        let files = FilenameCompleter::new();
+        Self { database: Arc::clone(database), files, functions, table_functions, before: String::new() }
     }
 
     /// Takes note of the lines of the entry before the one that is typed.
@@ -72,8 +84,9 @@ impl Completer for Names {
         if word.is_empty() {
             return Ok((position, Vec::new()));
         }
+        let place = Place::behind(&format!("{}{}", self.before, &before[..before.len() - word.len()]));
         let entry = format!("{}{line}", self.before);
-        Ok(offer(before, word, self.candidates(&entry, word)))
+        Ok(offer(before, word, self.candidates(place, &entry, word)))
     }
 }
 
@@ -88,28 +101,43 @@ impl Names {
         columns.iter().map(|name| quoted(name)).collect()
     }
 
-    /// Columns of the tables that `line` names, or of all if it names none; then tables; then keywords.
-    fn candidates(&self, line: &str, word: &str) -> Vec<String> {
+    /// What may stand at `place` in `line`, where `word` begins: columns, then tables, then keywords, then functions.
+    fn candidates(&self, place: Place, line: &str, word: &str) -> Vec<String> {
+        let mut candidates = match place {
+            Place::Column | Place::Expression => self.columns_for(line),
+            Place::Sequence => self.database.sequence_names().iter().map(|name| quoted(name)).collect(),
+            Place::Start | Place::Table | Place::Behind => Vec::new(),
+        };
+        if matches!(place, Place::Table | Place::Expression) {
+            candidates.extend(self.tables());
+        }
+        let lower = word.starts_with(|c: char| c.is_ascii_lowercase());
+        let in_case = |name: &str| if lower { name.to_ascii_lowercase() } else { name.to_owned() };
+        if !matches!(place, Place::Table | Place::Sequence) {
+            candidates.extend(KEYWORDS.split(' ').map(in_case));
+        }
+        // One letter has too many of them.
+        if word.len() > 1 {
+            candidates.extend_from_slice(match place {
+                Place::Table => self.table_functions.as_slice(),
+                Place::Expression => self.functions.as_slice(),
+                _ => &[],
+            });
+        }
+        if takes_options(line) {
+            candidates.extend(OPTIONS.iter().map(|option| in_case(option.name)));
+        }
+        candidates
+    }
+
+    /// Columns of the tables that `line` names, or of all if it names none.
+    fn columns_for(&self, line: &str) -> Vec<String> {
         let tables = self.database.table_names();
         let words: Vec<&str> = line.split(|c: char| !is_name(c)).collect();
         let named: Vec<&String> =
             tables.iter().filter(|table| words.iter().any(|word| word.eq_ignore_ascii_case(table))).collect();
         let of_tables = if named.is_empty() { tables.iter().collect() } else { named };
-        let mut candidates: Vec<String> = of_tables.into_iter().flat_map(|table| self.columns(table)).collect();
-        candidates.extend(tables.iter().chain(&self.database.sequence_names()).map(|name| quoted(name)));
-        let lower = word.starts_with(|c: char| c.is_ascii_lowercase());
-        candidates.extend(
-            KEYWORDS.split(' ').map(|keyword| if lower { keyword.to_ascii_lowercase() } else { String::from(keyword) }),
-        );
-        // One letter has too many of them.
-        if word.len() > 1 {
-            candidates.extend(self.functions.iter().cloned());
-        }
-        if takes_options(line) {
-            let options = OPTIONS.iter().map(|option| option.name);
-            candidates.extend(options.map(|name| if lower { name.to_ascii_lowercase() } else { name.to_owned() }));
-        }
-        candidates
+        of_tables.into_iter().flat_map(|table| self.columns(table)).collect()
     }
 }
 
@@ -133,7 +161,7 @@ fn offer(before: &str, word: &str, candidates: impl IntoIterator<Item = String>)
     (before.len() - word.len(), pairs)
 }
 
-fn is_name(c: char) -> bool {
+pub(super) fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
@@ -194,8 +222,11 @@ mod tests {
         assert_eq!(offered("sel"), (0, vec![String::from("select")]));
         assert_eq!(offered("SEL"), (0, vec![String::from("SELECT")]));
         assert_eq!(offered("select o_"), (7, vec![String::from("o_key"), String::from("o_date")]));
-        assert_eq!(offered("select * from ord").1, ["orders", "order"]);
+        assert_eq!(offered("select * from ord").1, ["orders"]);
+        assert_eq!(offered("select * from read_c").1, ["read_csv("]);
         assert!(offered("select array_len").1.contains(&String::from("array_length(")));
+        assert!(offered("select * from orders array_len").1.is_empty());
+        assert_eq!(offered("select * from orders wh"), (21, vec![String::from("when"), String::from("where")]));
         assert_eq!(
             offered("select orders."),
             (14, vec![String::from("o_key"), String::from("o_date"), String::from("\"Odd\"")])

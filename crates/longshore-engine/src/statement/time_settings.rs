@@ -30,7 +30,7 @@ pub(crate) fn set(block: &Block, statement: &Statement) -> Option<Result<Outcome
 
 /// Their values.
 pub(crate) fn shown(block: &Block) -> [(&'static str, String); 3] {
-    let settings = block.time().now().settings;
+    let settings = block.time().settings();
     let [date_style, interval_style, zone] = NAMES;
     [
         (date_style, settings.date_style()),
@@ -40,7 +40,7 @@ pub(crate) fn shown(block: &Block) -> [(&'static str, String); 3] {
 }
 
 fn assign(time: &SessionTime, name: &str, values: &[Expr], is_local: bool) -> Result<Outcome, Error> {
-    let now = Settings::clone(&time.now().settings);
+    let now = Settings::clone(&time.settings());
     let usual = Settings::default();
     let wrong = |text: &str| Error::invalid(format!("invalid value for parameter \"{name}\": \"{text}\""));
     let words: Option<Vec<String>> = values.iter().map(word).collect();

@@ -33,8 +33,10 @@ struct OpenBlock {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatementTime {
     pub(crate) settings: Arc<Settings>,
-    /// When its block began, if there is one.
-    pub(crate) began: Option<i64>,
+    /// When its transaction began, in microseconds since 1970-01-01 UTC.
+    pub(crate) began: i64,
+    /// Whether that is a block, which may have begun long before the statement.
+    pub(crate) is_in_block: bool,
 }
 
 impl SessionTime {
@@ -42,10 +44,17 @@ impl SessionTime {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a statement works with now.
-    pub(crate) fn now(&self) -> StatementTime {
+    /// What a statement works with now, whose own transaction would have begun at `began`.
+    pub(super) fn of_statement(&self, began: i64) -> StatementTime {
         let state = self.lock();
-        StatementTime { settings: Arc::clone(&state.settings), began: state.block.as_ref().map(|block| block.began) }
+        let block = state.block.as_ref().map(|block| block.began);
+        let settings = Arc::clone(&state.settings);
+        StatementTime { settings, began: block.unwrap_or(began), is_in_block: block.is_some() }
+    }
+
+    /// The settings that hold now.
+    pub(crate) fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.lock().settings)
     }
 
     /// A block begins.
@@ -86,7 +95,7 @@ impl SessionTime {
 }
 
 /// Microseconds since 1970-01-01 UTC.
-fn micros_now() -> i64 {
+pub(super) fn micros_now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }

@@ -1,7 +1,7 @@
 //! What time it is: of the transaction, of the statement, of the clock.
 //!
 //! `now()` and its like are the time at which the transaction began, as in PostgreSQL; outside of a block that is when the
-//! statement did.
+//! statement did. The words `now`, `today`, `tomorrow` and `yesterday` in texts mean the same time (`session`).
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue, internal_err};
@@ -96,7 +96,7 @@ impl ScalarUDFImpl for Clock {
         let options = info.config_options();
         let moment = match self.moment {
             Moment::Transaction => session::began(options).or(started),
-            Moment::Statement => started,
+            Moment::Statement => session::began_with_statement(options).or(started),
             Moment::Clock => None,
         };
         let digits = match args.as_slice() {

@@ -1,7 +1,6 @@
 //! What functions know of their session: its settings of time, and when its transaction began.
 //!
-//! They come with the settings of the statement (`ConfigOptions`), which functions are called with. A statement outside of
-//! a block in a session with the usual settings has none, which saves a copy of all settings.
+//! They come with the settings of the statement (`ConfigOptions`), which functions are called with.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -49,9 +48,7 @@ impl ExtensionOptions for Known {
 
 /// Tells the functions of a statement what its session knows.
 pub(in crate::datafusion) fn tell(state: &mut SessionState, time: StatementTime) {
-    if time.began.is_some() || time.settings != *usual() {
-        state.config_mut().options_mut().extensions.insert(Known(time));
-    }
+    state.config_mut().options_mut().extensions.insert(Known(time));
 }
 
 /// The settings that a session begins with.
@@ -71,7 +68,7 @@ impl<'a> SessionTime<'a> {
     pub(in crate::datafusion) fn of(options: &'a ConfigOptions) -> Self {
         let known = options.extensions.get::<Known>();
         let settings = known.map_or_else(|| usual().as_ref(), |known| known.0.settings.as_ref());
-        let now = known.and_then(|known| known.0.began).unwrap_or_else(clock);
+        let now = known.map_or_else(clock, |known| known.0.began);
         Self { settings, now }
     }
 
@@ -91,9 +88,14 @@ impl<'a> SessionTime<'a> {
     }
 }
 
-/// When the open block began, if there is one.
+/// When the transaction began.
 pub(in crate::datafusion) fn began(options: &ConfigOptions) -> Option<i64> {
-    options.extensions.get::<Known>().and_then(|known| known.0.began)
+    options.extensions.get::<Known>().map(|known| known.0.began)
+}
+
+/// When the transaction began, if it is that of the statement alone.
+pub(in crate::datafusion) fn began_with_statement(options: &ConfigOptions) -> Option<i64> {
+    options.extensions.get::<Known>().filter(|known| !known.0.is_in_block).map(|known| known.0.began)
 }
 
 /// Microseconds since 1970-01-01 UTC.
