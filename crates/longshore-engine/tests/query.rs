@@ -144,8 +144,8 @@ async fn insert_is_all_or_nothing() {
         ("INSERT INTO n VALUES (2, 'x', 1, NULL), (NULL, 'y', 1, NULL)", "NOT NULL"),
         ("INSERT INTO n (b) VALUES ('x')", "NOT NULL"),
         ("INSERT INTO n VALUES (2, 'four', 1, NULL)", "character varying(3)"),
-        ("INSERT INTO n (a, c) VALUES (2, 32768)", "32768"),
-        ("INSERT INTO n (a, c) SELECT i, i + 0 FROM generate_series(1, 40000) AS g(i)", "range for type SMALLINT"),
+        ("INSERT INTO n (a, c) VALUES (2, 32768)", "smallint out of range"),
+        ("INSERT INTO n (a, c) SELECT i, i + 0 FROM generate_series(1, 40000) AS g(i)", "smallint out of range"),
         ("INSERT INTO n (a, d) VALUES (2, '2021-02-29')", "2021-02-29"),
         ("INSERT INTO n (a) VALUES (1, 2)", "2 values"),
         ("INSERT INTO n (a, z) VALUES (1, 2)", "z"),
@@ -213,9 +213,7 @@ async fn integer_overflow_is_an_error() {
         "SELECT -b - 2 FROM i",
         "SELECT 9223372036854775807 + 1",
         "SELECT s * s * s * s * s * s FROM i",
-        "SELECT sum(b) FROM i, generate_series(1, 2)",
-        "SELECT s, sum(b) FROM i, generate_series(1, 2) GROUP BY s",
-        "SELECT sum(b) OVER (ORDER BY s ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM i WHERE b > 0",
+        "SELECT sum(b)::bigint FROM i, generate_series(1, 2)",
     ] {
         let message = fails(&mut session, sql).await;
         assert!(message.contains("out of range") || message.contains("overflow"), "{sql}: {message}");

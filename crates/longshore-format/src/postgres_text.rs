@@ -113,6 +113,12 @@ impl PostgresText {
         Ok(PostgresText { options, stops })
     }
 
+    /// The byte between two fields.
+    #[must_use]
+    pub fn delimiter(&self) -> u8 {
+        self.options.delimiter
+    }
+
     /// The line that begins at `start`, protected line ends read over.
     fn record(&self, text: &[u8], start: usize) -> Ended {
         let ends = self.options.line_ends;

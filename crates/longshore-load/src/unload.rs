@@ -19,11 +19,13 @@ use crate::target::{OpenTarget, Target};
 mod columns;
 mod compress;
 mod json;
+mod postgres_text;
 
 use columns::write_rows;
 pub use compress::TextCompression;
 pub use json::JsonLayout;
 use json::JsonRows;
+pub use postgres_text::PostgresTextLayout;
 
 /// What rows are written as.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub enum RowText {
     Csv(UnloadOptions),
     /// JSON objects.
     Json(JsonLayout),
+    /// PostgreSQL's text format.
+    Postgres(PostgresTextLayout),
 }
 
 /// How CSV is to be written.
@@ -109,6 +113,10 @@ where
             }
         }
         RowText::Json(layout) => Rows::Json(JsonRows::new(*layout, schema)),
+        RowText::Postgres(layout) => {
+            layout.write_header(schema, &mut header);
+            Rows::Postgres(layout)
+        }
     };
     let output = OpenTarget::open(target)?;
     let unload = Unload {
@@ -149,6 +157,7 @@ enum Rows<'a> {
         options: &'a UnloadOptions,
     },
     Json(JsonRows),
+    Postgres(&'a PostgresTextLayout),
 }
 
 impl Rows<'_> {
@@ -157,6 +166,7 @@ impl Rows<'_> {
         match self {
             Self::Csv { forced, options } => write_rows(batch, forced, options, text),
             Self::Json(rows) => rows.write(batch, sequence == 1, text),
+            Self::Postgres(layout) => layout.write_rows(batch, text),
         }
     }
 }

@@ -70,6 +70,9 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
     parser.parse_float_as_decimal = true;
     // The order of a query in FROM counts for a LIMIT above it, and for whatever goes through rows one by one.
     parser.enable_subquery_sort_elimination = false;
+    // Our scans are parallel themselves. To spread the batches of a serial source (generate_series, a sorted subquery)
+    // would lose their order, which people rely on where they store or print them.
+    session.options_mut().optimizer.enable_round_robin_repartition = false;
     // What `IS TRUE` gives may be NULL to 55.2's operators, and not to its plans, which are refused then.
     session.options_mut().execution.skip_physical_aggregate_schema_check = true;
     let mut state = SessionStateBuilder::new()

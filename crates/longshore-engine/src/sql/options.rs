@@ -25,7 +25,7 @@ use longshore_format::pattern::preset;
 use longshore_format::sniff::types::DateOrder;
 use longshore_load::{
     ColumnChoice, Dialect, FieldNames, FieldTarget, Header, Mode, OnError, OtherFields, TextOptions, TrailingDelimiter,
-    Tuning, UnloadOptions, ValueOptions,
+    PostgresTextLayout, Tuning, UnloadOptions, ValueOptions,
 };
 use longshore_storage::{ColumnType, MergeKind};
 use sqlparser::tokenizer::Location;
@@ -401,6 +401,13 @@ impl Options {
             header: self.header != Header::None,
             force_quote: self.force_quote.clone(),
         })
+    }
+
+    /// How to write PostgreSQL's text format.
+    pub(crate) fn unload_postgres(&self) -> Result<PostgresTextLayout, Error> {
+        let null = self.null().to_owned();
+        let delimiter = self.language.postgres_text(vec![null.as_bytes().into()])?.delimiter();
+        Ok(PostgresTextLayout { delimiter, null, header: self.header != Header::None })
     }
 
     /// The text that is written for NULL.

@@ -163,13 +163,13 @@ async fn write(
     written: Written,
     options: &Options,
 ) -> Result<Report, Error> {
-    let is_csv = matches!(written, Written::Text(RowText::Csv(_), _));
-    let schema = if is_csv { with_texts(&schema) } else { schema };
+    let is_plain = matches!(written, Written::Text(RowText::Csv(_) | RowText::Postgres(_), _));
+    let schema = if is_plain { with_texts(&schema) } else { schema };
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     check_named(options, &names)?;
     let threads = options.tuned(context.database.config.tuning()).threads;
     blocking::run(context.control, move |control| {
-        if is_csv {
+        if is_plain {
             let mut texts = batches.map(|batch| batch.and_then(|batch| texts_of(&batch, &schema)));
             return write_batches(&mut texts, &schema, target, &written, threads, control);
         }

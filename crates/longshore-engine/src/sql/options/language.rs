@@ -204,12 +204,7 @@ impl Language {
         let null_texts = nulls.iter().map(|text| text.as_bytes().into()).collect();
         let in_order = |format| Reading { format, fields: (0..columns.len()).map(Some).collect() };
         Ok(match self.format.unwrap_or(Format::Csv) {
-            Format::Text => in_order(other(PostgresText::new(PostgresTextOptions {
-                delimiter: self.text_delimiter()?,
-                null_texts,
-                line_ends: self.line_ends.unwrap_or_default(),
-                record_bytes_max: self.record_bytes_max.unwrap_or(longshore_load::RECORD_BYTES_MAX),
-            }))?),
+            Format::Text => in_order(TextFormat::Other(Arc::new(self.postgres_text(null_texts)?))),
             Format::Json | Format::JsonLines => {
                 let layout = match self.layout {
                     Some(layout) => layout,
@@ -273,12 +268,19 @@ impl Language {
         }
     }
 
-    fn text_delimiter(&self) -> Result<u8, Error> {
-        match self.delimiter.as_ref().map(String::as_bytes) {
-            None => Ok(b'\t'),
-            Some([byte]) => Ok(*byte),
-            Some(_) => Err(Error::invalid("option DELIMITER: FORMAT text takes one character of one byte")),
-        }
+    /// PostgreSQL's text format with these texts for NULL.
+    pub(super) fn postgres_text(&self, null_texts: Vec<Box<[u8]>>) -> Result<PostgresText, Error> {
+        let delimiter = self.delimiter.as_deref().unwrap_or("\t");
+        let &[delimiter] = delimiter.as_bytes() else {
+            return Err(Error::invalid("option DELIMITER: FORMAT text takes one character of one byte"));
+        };
+        let options = PostgresTextOptions {
+            delimiter,
+            null_texts,
+            line_ends: self.line_ends.unwrap_or_default(),
+            record_bytes_max: self.record_bytes_max.unwrap_or(longshore_load::RECORD_BYTES_MAX),
+        };
+        PostgresText::new(options).map_err(|error| Error::invalid(error.to_string()))
     }
 
     fn fixed_width(&self, columns: &[&str]) -> Result<FixedWidthOptions, Error> {

@@ -16,7 +16,9 @@ pub(super) enum Written {
 }
 
 /// Options that are about CSV.
-const OF_CSV: [&str; 6] = ["DELIMITER", "QUOTE", "ESCAPE", "HEADER", "NULL", "FORCE_QUOTE"];
+const OF_CSV: [&str; 3] = ["QUOTE", "ESCAPE", "FORCE_QUOTE"];
+/// Options that are about CSV and PostgreSQL's text format.
+const OF_TEXT: [&str; 3] = ["DELIMITER", "HEADER", "NULL"];
 
 /// Endings of compressed files.
 const COMPRESSED: [(&[&str], TextCompression); 2] =
@@ -68,17 +70,21 @@ impl Written {
 
     /// `format`, compressed as the options say, or else as the ending of the name does.
     pub(super) fn of(format: Format, options: &Options, by_name: Option<TextCompression>) -> Result<Self, Error> {
-        if !matches!(format, Format::Csv | Format::Tsv)
-            && let Some(option) = OF_CSV.into_iter().find(|option| options.is_given(option))
+        let is_csv = matches!(format, Format::Csv | Format::Tsv);
+        for (refused, formats, has_it) in
+            [(OF_CSV, "csv", is_csv), (OF_TEXT, "csv and text", is_csv || format == Format::Text)]
         {
-            return Err(Error::invalid(format!(
-                "option {option} has a meaning for FORMAT csv only; the format is {}",
-                format.name()
-            )));
+            if let Some(option) = refused.into_iter().find(|option| !has_it && options.is_given(option)) {
+                return Err(Error::invalid(format!(
+                    "option {option} has a meaning for FORMAT {formats} only; the format is {}",
+                    format.name()
+                )));
+            }
         }
         let text = match format {
             Format::Csv => RowText::Csv(options.unload(None)?),
             Format::Tsv => RowText::Csv(options.unload(Some("\t"))?),
+            Format::Text => RowText::Postgres(options.unload_postgres()?),
             Format::Json => RowText::Json(JsonLayout::Array),
             Format::JsonLines => RowText::Json(JsonLayout::Lines),
             Format::Parquet => {
@@ -98,8 +104,8 @@ impl Written {
             }
             other => {
                 return Err(Error::unsupported(format!(
-                    "COPY TO with FORMAT {} is not supported; the formats are csv, tsv, json, jsonl, parquet and arrow, and \
-                     EXPORT DATABASE writes native",
+                    "COPY TO with FORMAT {} is not supported; the formats are csv, tsv, text, json, jsonl, parquet and arrow, \
+                     and EXPORT DATABASE writes native",
                     other.name()
                 )));
             }
@@ -111,6 +117,7 @@ impl Written {
     pub(super) fn ending(&self) -> String {
         let (ending, compression) = match self {
             Self::Text(RowText::Csv(_), compression) => ("csv", *compression),
+            Self::Text(RowText::Postgres(_), compression) => ("txt", *compression),
             Self::Text(RowText::Json(JsonLayout::Array), compression) => ("json", *compression),
             Self::Text(RowText::Json(JsonLayout::Lines), compression) => ("jsonl", *compression),
             Self::Columns(ColumnarFormat::Parquet(_)) => ("parquet", None),

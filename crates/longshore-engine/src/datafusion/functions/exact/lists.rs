@@ -54,6 +54,13 @@ impl OfOneType {
         }
         Some(if types.iter().any(DataType::is_floating) { DataType::Float64 } else { data_type() })
     }
+
+    /// The one type of time among these, where all others are literals that have no type yet.
+    fn of_time(types: &[DataType]) -> Option<DataType> {
+        let time = types.iter().find(|known| known.is_temporal())?;
+        let fits = |known: &DataType| known == time || known.is_string() || known.is_null();
+        types.iter().all(fits).then(|| time.clone())
+    }
 }
 
 impl ScalarUDFImpl for OfOneType {
@@ -70,7 +77,13 @@ impl ScalarUDFImpl for OfOneType {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        if Self::of(types).is_some() { Ok(types.to_vec()) } else { self.inner().coerce_types(types) }
+        if Self::of(types).is_some() {
+            return Ok(types.to_vec());
+        }
+        if let Some(time) = Self::of_time(types) {
+            return Ok(vec![time; types.len()]);
+        }
+        self.inner().coerce_types(types)
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
