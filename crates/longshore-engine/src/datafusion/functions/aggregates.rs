@@ -1,8 +1,9 @@
-//! Aggregates (PostgreSQL's chapter 9.21) that `DataFusion` has not, or has otherwise: those over sorted values, and the
-//! value beside the least or greatest other one.
+//! Aggregates (PostgreSQL's chapter 9.21) that `DataFusion` has not, or has otherwise: those over sorted values, those of
+//! pairs, and the value beside the least or greatest other one.
 
 mod extremes;
 mod ordered;
+mod pairs;
 mod sorted;
 
 use datafusion::common::Result;
@@ -11,6 +12,7 @@ use datafusion::logical_expr::AggregateUDF;
 
 use extremes::Extreme;
 use ordered::{Measure, Ordered};
+use pairs::OfPairs;
 
 /// What they are called, here or elsewhere too.
 const ALIASES: [(&str, &[&str]); 5] = [
@@ -29,6 +31,9 @@ pub(in crate::datafusion) fn register(state: &mut SessionState) -> Result<()> {
     }
     for measure in Measure::ALL {
         state.register_udaf(AggregateUDF::new_from_impl(Ordered::new(measure)).into())?;
+    }
+    for measure in pairs::Measure::ALL {
+        state.register_udaf(AggregateUDF::new_from_impl(OfPairs::new(measure)).into())?;
     }
     for is_greatest in [false, true] {
         state.register_udaf(AggregateUDF::new_from_impl(Extreme::new(is_greatest)).into())?;
