@@ -147,7 +147,7 @@ async fn insert_is_all_or_nothing() {
         ("INSERT INTO n (a, c) VALUES (2, 32768)", "smallint out of range"),
         ("INSERT INTO n (a, c) SELECT i, i + 0 FROM generate_series(1, 40000) AS g(i)", "smallint out of range"),
         ("INSERT INTO n (a, d) VALUES (2, '2021-02-29')", "2021-02-29"),
-        ("INSERT INTO n (a) VALUES (1, 2)", "2 values"),
+        ("INSERT INTO n (a) VALUES (1, 2)", "more expressions than target columns"),
         ("INSERT INTO n (a, z) VALUES (1, 2)", "z"),
         ("INSERT INTO nowhere VALUES (1)", "nowhere does not exist"),
     ] {

@@ -21,7 +21,7 @@ pub enum Value {
     String(String),
     /// An array.
     Array(Vec<Value>),
-    /// An object; its keys in the order of [`compare_keys`].
+    /// An object; its keys in the order of `compare_keys`.
     Object(Vec<(String, Value)>),
 }
 

@@ -82,4 +82,6 @@ pub use options::{
 pub use reject::{RejectFile, RejectSummary, RejectTable, reject_schema};
 pub use scan::{RowFilter, ScanRequest, ScanWorker, SpanRows, TextScan};
 pub use target::{OpenTarget, Target};
-pub use unload::{JsonLayout, PostgresTextLayout, RowText, TextCompression, UnloadOptions, UnloadReport, unload_csv, unload_text};
+pub use unload::{
+    JsonLayout, PostgresTextLayout, RowText, TextCompression, UnloadOptions, UnloadReport, unload_csv, unload_text,
+};

@@ -3,7 +3,7 @@
 //! The crate `regex` takes the first alternative that matches; PostgreSQL takes the longest match, or the shortest where
 //! the expression says so, and then gives each part the longest or shortest text in turn (chapter 9.7.3.5 of its manual).
 //! Whether a text matches, and where the first match begins, is the same for both. So the crate `regex` searches
-//! ([`search`]), and the automaton here says where the match ends ([`run`]) and what its groups are ([`dissect`]). Back
+//! (`search`), and the automaton here says where the match ends (`run`) and what its groups are (`dissect`). Back
 //! references and looking around, which the crate lacks, are searched for here as well.
 //!
 //! # Modules

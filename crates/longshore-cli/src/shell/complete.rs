@@ -10,7 +10,7 @@ use longshore_engine::{Database, OPTIONS};
 use rustyline::Context;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 
-use super::place::Place;
+use super::place::{Place, is_name};
 use crate::run::meta::COMMANDS;
 
 const KEYWORDS: &str = "\
@@ -159,10 +159,6 @@ fn offer(before: &str, word: &str, candidates: impl IntoIterator<Item = String>)
         }
     }
     (before.len() - word.len(), pairs)
-}
-
-pub(super) fn is_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 /// The name, dotted name or beginning of one at the end of `text`.

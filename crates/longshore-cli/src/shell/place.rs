@@ -1,6 +1,9 @@
 //! What may stand at the cursor: what precedes it in the statement decides, as in psql.
 
-use super::complete::is_name;
+/// Whether it may be a part of a name.
+pub(super) fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
 
 /// What may stand somewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -24,8 +24,8 @@ use longshore_format::json::Layout;
 use longshore_format::pattern::preset;
 use longshore_format::sniff::types::DateOrder;
 use longshore_load::{
-    ColumnChoice, Dialect, FieldNames, FieldTarget, Header, Mode, OnError, OtherFields, TextOptions, TrailingDelimiter,
-    PostgresTextLayout, Tuning, UnloadOptions, ValueOptions,
+    ColumnChoice, Dialect, FieldNames, FieldTarget, Header, Mode, OnError, OtherFields, PostgresTextLayout,
+    TextOptions, TrailingDelimiter, Tuning, UnloadOptions, ValueOptions,
 };
 use longshore_storage::{ColumnType, MergeKind};
 use sqlparser::tokenizer::Location;

@@ -57,8 +57,9 @@ pub const OPTIONS: &[OptionRule] = &[
         TEXT,
         "`csv`, `tsv`, `text`, `json`, `jsonl`, `fixed`, `logfmt`, `pattern`, `parquet`, `arrow`, `native`",
         "`csv` for text",
-        "what the file is; `text` is PostgreSQL's. `COPY TO` writes `csv`, `tsv`, `json`, `jsonl`, `parquet`, `arrow`, and what \
-         the ending of the name says where nothing is said; `EXPORT DATABASE` `native` (its default), `csv`, `parquet`",
+        "what the file is; `text` is PostgreSQL's. `COPY TO` writes `csv`, `tsv`, `text`, `json`, `jsonl`, `parquet`, \
+         `arrow`, and what the ending of the name says where nothing is said; `EXPORT DATABASE` `native` (its default), \
+         `csv`, `parquet`",
     )
     .one_of(&["csv", "tsv", "text", "json", "jsonl", "fixed", "logfmt", "pattern", "parquet", "arrow", "native"]),
     rule(

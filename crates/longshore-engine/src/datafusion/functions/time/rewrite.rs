@@ -105,12 +105,7 @@ fn is_unknown(expr: &Expr) -> bool {
 }
 
 /// `left op right`, where one side is of a type of time; `None` if `DataFusion` compares them as is meant.
-pub(in crate::datafusion) fn compared(
-    left: &Expr,
-    op: Operator,
-    right: &Expr,
-    schema: &DFSchema,
-) -> Option<Expr> {
+pub(in crate::datafusion) fn compared(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Option<Expr> {
     let (left_kind, right_kind) = (kind(left, schema), kind(right, schema));
     let (left_kind, right_kind) = match (left_kind, right_kind) {
         (Some(left), Some(right)) => (left, right),
