@@ -48,6 +48,7 @@ mod shorthand;
 pub(crate) mod slips;
 pub(crate) mod split;
 mod summarize;
+mod synonyms;
 mod table;
 pub(crate) mod time_syntax;
 pub(crate) mod types;
@@ -65,6 +66,7 @@ use crate::{Error, ErrorKind};
 use alter::{Action, AlterTable};
 use backup::BackupStatement;
 use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, ImportStatement};
+use create_as::WithData;
 use dialect::LongshoreDialect;
 use domain::DomainStatement;
 use objects::ObjectStatement;
@@ -146,10 +148,12 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     like::read_tokens(&mut tokens);
     without_effect::leave_out(&mut tokens);
     table::spell_out(&mut tokens);
+    synonyms::spell_out(&mut tokens);
     set_returning::read_tokens(&mut tokens);
     frames::spell_out(&mut tokens);
     let overriding = overriding::take(&mut tokens);
     let is_unlogged = persistence::take(&mut tokens);
+    let is_without_data = create_as::take_with_data(&mut tokens) == Some(WithData::No);
     let check_option = check_option::take(&mut tokens);
     let has_shorthand = shorthand::may_stand_in(&tokens);
     let has_call_syntax = call_syntax::may_stand_in(&tokens);
@@ -159,6 +163,9 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     let mut parsed = parse_one(&mut parser)?;
     if is_unlogged {
         persistence::put(&mut parsed);
+    }
+    if is_without_data {
+        create_as::put_no_data(&mut parsed)?;
     }
     match &mut parsed {
         Parsed::Sql(statement) => {
@@ -228,17 +235,18 @@ fn is_checkpoint(parser: &Parser) -> bool {
     matches!(next, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("checkpoint"))
 }
 
-/// Makes every word before `=>` a mere name: `trim => true` is no call of TRIM.
+/// Makes every word before `=>` a mere name: `trim => true` is no call of TRIM. `:=` is an older word for `=>`.
 fn free_argument_names(tokens: &mut [TokenWithSpan]) {
     let mut name = None;
     for index in 0..tokens.len() {
         match (&tokens[index].token, name) {
             (Token::Whitespace(_), _) => {}
             (Token::Word(word), _) if word.quote_style.is_none() => name = Some(index),
-            (Token::RArrow, Some(before)) => {
+            (Token::RArrow | Token::Assignment, Some(before)) => {
                 if let Token::Word(word) = &mut tokens[before].token {
                     word.keyword = Keyword::NoKeyword;
                 }
+                tokens[index].token = Token::RArrow;
                 name = None;
             }
             _ => name = None,

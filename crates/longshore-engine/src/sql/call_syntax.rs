@@ -1,6 +1,6 @@
 //! Syntax that PostgreSQL has and the planner has not, written out as calls of functions: ESCAPE, `~~`, LIKE ANY, SIMILAR TO,
 //! `substring(a FROM b)`, `trim(BOTH FROM a)`, IS NORMALIZED, VARIADIC, operators in front of a number, BETWEEN SYMMETRIC,
-//! COLLATE of the one order there is. And `rank(...) WITHIN GROUP`, which is another function than the window function of
+//! COLLATE of the one order there is, `OPERATOR(pg_catalog.+)`. And `rank(...) WITHIN GROUP`, which is another function than the window function of
 //! its name.
 
 mod reading;
@@ -66,6 +66,7 @@ pub(super) fn may_stand_in(tokens: &[TokenWithSpan]) -> bool {
                     | Keyword::COLLATE
                     | Keyword::WITHIN
                     | Keyword::VARIADIC
+                    | Keyword::OPERATOR
             ) || word.value.eq_ignore_ascii_case(CATALOG_SCHEMA)
                 || word.value.eq_ignore_ascii_case("string_agg")
                 || word.value.eq_ignore_ascii_case("array_agg")
@@ -102,6 +103,11 @@ fn text(text: &str) -> Expr {
     value(Value::SingleQuotedString(text.to_owned()))
 }
 
+/// An operand that stays one beside an operator which binds more tightly.
+fn in_parentheses(expr: Expr) -> Expr {
+    if matches!(expr, Expr::BinaryOp { .. } | Expr::UnaryOp { .. }) { Expr::Nested(Box::new(expr)) } else { expr }
+}
+
 fn not(expr: Expr, negated: bool) -> Expr {
     if negated { Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(Expr::Nested(Box::new(expr))) } } else { expr }
 }
@@ -131,6 +137,11 @@ fn written_out(expr: &mut Expr) -> Result<(), Error> {
                 BinaryOperator::PGStartsWith => {
                     *expr = call("starts_with", vec![take(left), take(right)]);
                     return Ok(());
+                }
+                BinaryOperator::PGCustomBinaryOperator(name) => {
+                    let op = reading::operator(name)?;
+                    *expr = binary(in_parentheses(take(left)), op, in_parentheses(take(right)));
+                    return written_out(expr);
                 }
                 _ => return Ok(()),
             };

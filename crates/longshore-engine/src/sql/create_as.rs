@@ -1,13 +1,58 @@
-//! The parser of `CREATE TABLE t (a, b) AS query`: column names without types, which sqlparser reads for SQLite only.
+//! The parser of `CREATE TABLE t (a, b) AS query`: column names without types, which sqlparser reads for SQLite only. And
+//! `WITH [NO] DATA` behind the query, which it does not know.
 
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
-use sqlparser::ast::{ColumnDef, DataType, Ident, ObjectName, Statement};
+use sqlparser::ast::{ColumnDef, DataType, Ident, LimitClause, ObjectName, Statement};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::Error;
-use crate::sql::syntax;
+use crate::sql::{Parsed, build, syntax};
+
+/// Whether a table gets the rows of its query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WithData {
+    Yes,
+    No,
+}
+
+/// Takes `WITH [NO] DATA` from behind a CREATE TABLE AS.
+pub(super) fn take_with_data(tokens: &mut Vec<TokenWithSpan>) -> Option<WithData> {
+    let is_said = |token: &TokenWithSpan| !matches!(token.token, Token::Whitespace(_) | Token::SemiColon | Token::EOF);
+    let is = |token: &TokenWithSpan, name: &str| matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(name));
+    let mut said = tokens.iter().filter(|token| is_said(token));
+    if !said.next().is_some_and(|first| is(first, "CREATE")) || !said.take(4).any(|token| is(token, "TABLE")) {
+        return None;
+    }
+    let last: Vec<usize> = (0..tokens.len()).rev().filter(|at| is_said(&tokens[*at])).take(3).collect();
+    let (first, with_data) = match last.as_slice() {
+        [data, no, with] if is(&tokens[*data], "DATA") && is(&tokens[*no], "NO") && is(&tokens[*with], "WITH") => {
+            (*with, WithData::No)
+        }
+        [data, with, ..] if is(&tokens[*data], "DATA") && is(&tokens[*with], "WITH") => (*with, WithData::Yes),
+        _ => return None,
+    };
+    tokens.drain(first..=last[0]);
+    Some(with_data)
+}
+
+/// Leaves the table of a CREATE TABLE AS empty.
+///
+/// # Errors
+/// For statements that have no query.
+pub(super) fn put_no_data(parsed: &mut Parsed) -> Result<(), Error> {
+    if let Parsed::Sql(statement) = parsed
+        && let Statement::CreateTable(create) = statement.as_mut()
+        && let Some(query) = &mut create.query
+    {
+        let limit = Some(build::number(0));
+        query.fetch = None;
+        query.limit_clause = Some(LimitClause::LimitOffset { limit, offset: None, limit_by: Vec::new() });
+        return Ok(());
+    }
+    Err(Error::unsupported("WITH NO DATA is for CREATE TABLE ... AS a query; add LIMIT 0 to other queries"))
+}
 
 /// What stands before the query.
 struct Head {

@@ -1,7 +1,7 @@
 //! `TABLE t` as the query that it is short for, `SELECT * FROM t`, and `FROM t` without SELECT likewise.
 //!
-//! Where a statement begins, behind UNION, INTERSECT and EXCEPT, and where a query stands in parentheses. In other places
-//! they are parts of other clauses. `FROM t SELECT a` is left to the parser.
+//! Where a statement begins, behind UNION, INTERSECT and EXCEPT, and where a query stands in parentheses; TABLE also behind AS.
+//! In other places they are parts of other clauses. `FROM t SELECT a` is left to the parser.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
@@ -14,10 +14,7 @@ pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
     let mut is_in_parentheses = false;
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| is_said(token)) {
         let next = tokens[at + 1..].iter().find(is_said);
-        let is_name = next.is_some_and(|next| match &next.token {
-            Token::Word(word) => word.keyword == Keyword::NoKeyword || word.quote_style == Some('"'),
-            _ => false,
-        });
+        let is_name = next.is_some_and(|next| matches!(&next.token, Token::Word(_)));
         let begins_query = match before {
             [_, None] => true,
             [_, Some(last)] if is_set_operator(last) => true,
@@ -25,7 +22,11 @@ pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
             _ => false,
         };
         match keyword(&token.token) {
-            Some(Keyword::TABLE) if is_name && (begins_query || is_in_parentheses) => places.push(at),
+            Some(Keyword::TABLE)
+                if is_name && (begins_query || is_in_parentheses || before[1] == Some(Keyword::AS)) =>
+            {
+                places.push(at);
+            }
             Some(Keyword::FROM) => {
                 let begins_query = begins_query || is_in_parentheses || before == [None, Some(Keyword::EXPLAIN)];
                 if begins_query && !has_select(&tokens[at + 1..]) {
@@ -117,6 +118,8 @@ mod tests {
                 "SELECT 1 FROM ((TABLE t EXCEPT ALL TABLE u) UNION ALL (TABLE v)) AS x",
                 "SELECT 1 FROM ((SELECT * FROM t EXCEPT ALL SELECT * FROM u) UNION ALL (SELECT * FROM v)) AS x",
             ),
+            ("CREATE TABLE u AS TABLE t", "CREATE TABLE u AS SELECT * FROM t"),
+            ("TABLE target", "SELECT * FROM target"),
             ("DROP TABLE t", "DROP TABLE t"),
             ("TRUNCATE TABLE t", "TRUNCATE TABLE t"),
         ] {

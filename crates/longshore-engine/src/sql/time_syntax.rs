@@ -69,7 +69,7 @@ impl VisitorMut for Rewriter {
     }
 }
 
-/// `to_number` as a cast of the digits that it finds, and `make_interval` with its arguments in their places.
+/// `to_number` as a cast of the digits that it finds, and `make_interval` and its like with their arguments in their places.
 fn of_function(mut function: Function) -> Expr {
     let [ObjectNamePart::Identifier(name)] = function.name.0.as_mut_slice() else { return Expr::Function(function) };
     match name.value.to_ascii_lowercase().as_str() {
@@ -78,19 +78,28 @@ fn of_function(mut function: Function) -> Expr {
             let data_type = DataType::Numeric(ExactNumberInfo::None);
             cast_to(Expr::Function(function), data_type)
         }
-        "make_interval" => {
-            if let FunctionArguments::List(list) = &mut function.args {
-                place(&mut list.args);
+        called => {
+            if let Some((_, names)) = ARGUMENTS.iter().find(|(name, _)| *name == called)
+                && let FunctionArguments::List(list) = &mut function.args
+            {
+                place(&mut list.args, names);
             }
             Expr::Function(function)
         }
-        _ => Expr::Function(function),
     }
 }
 
-/// Puts named arguments of `make_interval` where they belong.
-fn place(arguments: &mut Vec<FunctionArg>) {
-    const NAMES: [&str; 7] = ["years", "months", "weeks", "days", "hours", "mins", "secs"];
+/// Functions whose arguments may be named, with the names in their order.
+const ARGUMENTS: [(&str, &[&str]); 5] = [
+    ("make_date", &["year", "month", "day"]),
+    ("make_interval", &["years", "months", "weeks", "days", "hours", "mins", "secs"]),
+    ("make_time", &["hour", "min", "sec"]),
+    ("make_timestamp", &["year", "month", "mday", "hour", "min", "sec"]),
+    ("make_timestamptz", &["year", "month", "mday", "hour", "min", "sec", "timezone"]),
+];
+
+/// Puts arguments that are named where they belong, with zero for those that are left out before them.
+fn place(arguments: &mut Vec<FunctionArg>, names: &[&str]) {
     if !arguments.iter().any(|argument| !matches!(argument, FunctionArg::Unnamed(_))) {
         return;
     }
@@ -99,7 +108,7 @@ fn place(arguments: &mut Vec<FunctionArg>) {
     for argument in std::mem::take(arguments) {
         let place = match &argument {
             FunctionArg::ExprNamed { name: Expr::Identifier(name), .. } | FunctionArg::Named { name, .. } => {
-                NAMES.iter().position(|known| name.value.eq_ignore_ascii_case(known))
+                names.iter().position(|known| name.value.eq_ignore_ascii_case(known))
             }
             _ => Some(placed.len()),
         };
@@ -109,7 +118,7 @@ fn place(arguments: &mut Vec<FunctionArg>) {
             }
             other => other,
         };
-        let place = place.unwrap_or(NAMES.len());
+        let place = place.unwrap_or(names.len());
         while placed.len() <= place {
             placed.push(zero());
         }

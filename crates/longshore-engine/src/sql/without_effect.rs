@@ -1,12 +1,12 @@
-//! Words that say how PostgreSQL goes about it, and mean nothing here: `CHECK (condition) NO INHERIT`, as no table inherits, and
-//! `DROP INDEX CONCURRENTLY`.
+//! Words that say how PostgreSQL goes about it, and mean nothing here: `CHECK (condition) NO INHERIT` and `FROM ONLY t`, as no
+//! table inherits; `DROP INDEX CONCURRENTLY`; `[NOT] DEFERRABLE` of a transaction, which never waits; the condition in
+//! `ON CONFLICT (a) WHERE condition DO`, which names a partial index, as no unique index is partial.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Leaves them out.
 pub(super) fn leave_out(tokens: &mut Vec<TokenWithSpan>) {
-    let places: Vec<usize> =
-        (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_))).take(3).collect();
+    let places: Vec<usize> = said(tokens).take(3).collect();
     let [first, second, third] = places.as_slice() else { return };
     let is = |at: usize, word: &str| is_word(&tokens[at].token, word);
     if is(*first, "drop") && is(*second, "index") {
@@ -15,9 +15,17 @@ pub(super) fn leave_out(tokens: &mut Vec<TokenWithSpan>) {
         }
         return;
     }
-    if !is(*first, "create") && !is(*first, "alter") {
-        return;
+    if is(*first, "begin") || is(*first, "start") || is(*first, "set") {
+        return deferrable(tokens);
     }
+    if is(*first, "create") || is(*first, "alter") {
+        no_inherit(tokens);
+    }
+    only(tokens);
+    conflict_condition(tokens);
+}
+
+fn no_inherit(tokens: &mut Vec<TokenWithSpan>) {
     let (mut follows_parenthesis, mut at) = (false, 0);
     while at < tokens.len() {
         let token = &tokens[at].token;
@@ -26,7 +34,7 @@ pub(super) fn leave_out(tokens: &mut Vec<TokenWithSpan>) {
             continue;
         }
         if follows_parenthesis && is_word(token, "no") {
-            let next = (at + 1..tokens.len()).find(|next| !matches!(tokens[*next].token, Token::Whitespace(_)));
+            let next = said_from(tokens, at + 1);
             if let Some(next) = next.filter(|next| is_word(&tokens[*next].token, "inherit")) {
                 tokens.drain(at..=next);
                 continue;
@@ -37,6 +45,121 @@ pub(super) fn leave_out(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
+/// `[,] [NOT] DEFERRABLE` of BEGIN, START TRANSACTION and SET TRANSACTION.
+fn deferrable(tokens: &mut Vec<TokenWithSpan>) {
+    let said: Vec<usize> = said(tokens).collect();
+    let is = |place: usize, word: &str| is_word(&tokens[said[place]].token, word);
+    if is(0, "set") && !is(1, "transaction") && !is(1, "session") {
+        return;
+    }
+    let Some(place) = (1..said.len()).find(|place| is(*place, "deferrable")) else { return };
+    let first = if is(place - 1, "not") { place - 1 } else { place };
+    let first = if tokens[said[first - 1]].token == Token::Comma { first - 1 } else { first };
+    let is_alone = first == 2 && is(0, "set");
+    if !is_alone {
+        tokens.drain(said[first]..=said[place]);
+    }
+}
+
+/// ONLY before the name of a table, and parentheses around the name.
+fn only(tokens: &mut Vec<TokenWithSpan>) {
+    let (mut names_table, mut at) = (false, 0);
+    while at < tokens.len() {
+        let token = &tokens[at].token;
+        if matches!(token, Token::Whitespace(_)) {
+            at += 1;
+            continue;
+        }
+        if names_table && is_word(token, "only") {
+            let next = said_from(tokens, at + 1).map(|next| &tokens[next].token);
+            let is_name = matches!(next, Some(Token::Word(_)));
+            if let Some(close) = closing(tokens, at) {
+                tokens.remove(close);
+                let open = said_from(tokens, at + 1).unwrap_or(at);
+                tokens.drain(at..=open);
+                continue;
+            }
+            if is_name {
+                tokens.remove(at);
+                continue;
+            }
+        }
+        names_table = ["from", "join", "update", "into", "using"].iter().any(|word| is_word(token, word));
+        at += 1;
+    }
+}
+
+/// `WHERE condition` between `ON CONFLICT (columns)` and DO.
+fn conflict_condition(tokens: &mut Vec<TokenWithSpan>) {
+    let Some(conflict) = tokens.iter().position(|token| is_word(&token.token, "conflict")) else { return };
+    let Some(close) = closing(tokens, conflict) else { return };
+    let Some(place) = said_from(tokens, close + 1).filter(|at| is_word(&tokens[*at].token, "where")) else { return };
+    let mut depth = 0_usize;
+    for at in place..tokens.len() {
+        match &tokens[at].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            token if depth == 0 && is_word(token, "do") => {
+                tokens.drain(place..at);
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where the parenthesis ends that begins behind the word at `at`.
+fn closing(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    let open = said_from(tokens, at + 1).filter(|open| tokens[*open].token == Token::LParen)?;
+    let mut depth = 0_usize;
+    (open..tokens.len()).find(|at| {
+        match tokens[*at].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })
+}
+
+/// The places of tokens that are no white space.
+fn said(tokens: &[TokenWithSpan]) -> impl Iterator<Item = usize> {
+    (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_)))
+}
+
+/// The first of them from `at` on.
+fn said_from(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    (at..tokens.len()).find(|at| !matches!(tokens[*at].token, Token::Whitespace(_)))
+}
+
 fn is_word(token: &Token, word: &str) -> bool {
     matches!(token, Token::Word(found) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sql::{Parsed, parse};
+
+    #[test]
+    fn they_are_left_out() {
+        for (sql, expected) in [
+            ("SELECT a FROM ONLY t JOIN ONLY (s.u) AS v ON true", "SELECT a FROM t JOIN s.u AS v ON true"),
+            ("UPDATE ONLY t SET a = 1", "UPDATE t SET a = 1"),
+            ("DELETE FROM ONLY t", "DELETE FROM t"),
+            ("SELECT only.a FROM only", "SELECT only.a FROM only"),
+            (
+                "INSERT INTO t VALUES (1) ON CONFLICT (a) WHERE b > (0) DO NOTHING",
+                "INSERT INTO t VALUES (1) ON CONFLICT(a) DO NOTHING",
+            ),
+            (
+                "BEGIN ISOLATION LEVEL SERIALIZABLE, READ ONLY, NOT DEFERRABLE",
+                "BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY",
+            ),
+        ] {
+            match parse(sql) {
+                Ok(Parsed::Sql(statement)) => assert_eq!(statement.to_string(), expected, "{sql}"),
+                other => panic!("{sql}: {other:?}"),
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference, plan_err};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::planner::ContextProvider;
 use datafusion::logical_expr::{
@@ -34,18 +34,21 @@ impl Planner {
         let schema = target.schema();
         let query = Parsed::Statement(Box::new(Statement::Query(source.clone())));
         let rows = self.plan_statement(query)?;
+        let columns = rows.schema().columns();
         let given: Vec<&str> = if insert.columns.is_empty() {
-            schema.fields().iter().map(|field| field.name().as_str()).collect()
+            // The last ones get their defaults where the query has fewer.
+            schema.fields().iter().map(|field| field.name().as_str()).take(columns.len()).collect()
         } else {
             insert.columns.iter().map(|name| last_part(&name.0)).collect()
         };
-        let columns = rows.schema().columns();
         if let Some(repeated) = given.iter().enumerate().find(|(at, name)| given[..*at].contains(name)) {
             let message = format!("column \"{}\" specified more than once", repeated.1);
             return Err(external(Error::new(ErrorKind::DuplicateColumn, message)));
         }
         if given.len() != columns.len() {
-            return plan_err!("Column count doesn't match insert query!");
+            let (more, fewer) = ("expressions than target columns", "target columns than expressions");
+            let what = if given.len() < columns.len() { more } else { fewer };
+            return Err(external(Error::syntax(format!("INSERT has more {what}"))));
         }
         let exprs = schema.fields().iter().map(|field| {
             let at = given.iter().position(|name| name == field.name());

@@ -6,7 +6,10 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
+use super::CATALOG_SCHEMA;
 use crate::sql::build::{binary, call, cast_as, value};
+use crate::sql::dialect::LongshoreDialect;
+use crate::{Error, ErrorKind};
 
 /// Stands around an array whose elements are the last arguments of a call.
 pub(super) const VARIADIC: &str = "$variadic";
@@ -35,6 +38,28 @@ pub(in crate::sql) fn prefix(parser: &mut Parser) -> Option<Result<Expr, ParserE
         return None;
     }
     parser.maybe_parse(read).transpose()
+}
+
+/// The operator that `OPERATOR(name)` is.
+///
+/// # Errors
+/// When there is none of this name.
+pub(super) fn operator(name: &[String]) -> Result<BinaryOperator, Error> {
+    let known = match name {
+        [operator] => Some(operator),
+        [schema, operator] if schema.eq_ignore_ascii_case(CATALOG_SCHEMA) => Some(operator),
+        _ => None,
+    };
+    let read = |operator: &String| {
+        let mut parser = Parser::new(&LongshoreDialect).try_with_sql(&format!("a {operator} b")).ok()?;
+        match parser.parse_expr().ok()? {
+            Expr::BinaryOp { left, op, .. } if matches!(*left, Expr::Identifier(_)) => Some(op),
+            _ => None,
+        }
+    };
+    let missing = || Error::new(ErrorKind::NoFunction, format!("operator does not exist: {}", name.join(".")));
+    let found = known.and_then(read).filter(|op| !matches!(op, BinaryOperator::PGCustomBinaryOperator(_)));
+    found.ok_or_else(missing)
 }
 
 /// `[NOT] BETWEEN SYMMETRIC a AND b` behind `left`, which sqlparser does not read either.
