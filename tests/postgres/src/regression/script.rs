@@ -28,8 +28,16 @@ pub struct Statement {
 /// When the file cannot be read.
 #[must_use]
 pub fn read(folder: &Path, name: &str) -> Vec<Statement> {
-    let path = folder.join("sql").join(name).with_extension("sql");
-    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    read_file(&folder.join("sql").join(name).with_extension("sql"), folder)
+}
+
+/// The statements of the script at `path`, whose data is in `folder`.
+///
+/// # Panics
+/// When the file cannot be read.
+#[must_use]
+pub fn read_file(path: &Path, folder: &Path) -> Vec<Statement> {
+    let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let text = String::from_utf8_lossy(&bytes);
     let mut reader = Reader::new(folder);
     let mut lines = text.lines().enumerate();

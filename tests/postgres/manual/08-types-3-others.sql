@@ -1,0 +1,85 @@
+-- Chapter 8, sections 6, 7, 10, 12, 16, 18: booleans, enumerations, bit strings, UUIDs, rows, domains.
+
+CREATE TABLE test1 (a boolean, b text);
+INSERT INTO test1 VALUES (TRUE, 'sic est');
+INSERT INTO test1 VALUES (FALSE, 'non est');
+SELECT * FROM test1;
+SELECT * FROM test1 WHERE a;
+SELECT * FROM test1 WHERE NOT a;
+SELECT 'true'::bool, 'yes'::bool, 'on'::bool, '1'::bool, 't'::bool, 'y'::bool, ' TRUE '::bool, 'tr'::bool;
+SELECT 'false'::bool, 'no'::bool, 'off'::bool, '0'::bool, 'f'::bool, 'n'::bool, 'of'::bool;
+SELECT 'o'::bool;
+SELECT 'maybe'::bool;
+SELECT true::text, false::varchar, true::int, 0::bool, 5::bool;
+SELECT 1.5::bool;
+SELECT true AND NULL, false AND NULL, true OR NULL, false OR NULL, NOT NULL::bool;
+SELECT true > false, bool_and(a), bool_or(a), every(a) FROM test1;
+
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE TABLE person (name text, current_mood mood);
+INSERT INTO person VALUES ('Moe', 'happy');
+SELECT * FROM person WHERE current_mood = 'happy';
+INSERT INTO person VALUES ('Larry', 'sad');
+INSERT INTO person VALUES ('Curly', 'ok');
+SELECT * FROM person WHERE current_mood > 'sad';
+SELECT * FROM person WHERE current_mood > 'sad' ORDER BY current_mood;
+SELECT name FROM person WHERE current_mood = (SELECT MIN(current_mood) FROM person);
+CREATE TYPE happiness AS ENUM ('happy', 'very happy', 'ecstatic');
+CREATE TABLE holidays (num_weeks integer, happiness happiness);
+INSERT INTO holidays(num_weeks, happiness) VALUES (4, 'happy'), (6, 'very happy'), (8, 'ecstatic');
+INSERT INTO holidays(num_weeks, happiness) VALUES (2, 'sad');
+SELECT person.name, holidays.num_weeks FROM person, holidays WHERE person.current_mood = holidays.happiness;
+SELECT person.name, holidays.num_weeks FROM person, holidays WHERE person.current_mood::text = holidays.happiness::text;
+ALTER TYPE mood ADD VALUE 'angry' BEFORE 'sad';
+ALTER TYPE mood ADD VALUE IF NOT EXISTS 'ok';
+ALTER TYPE mood RENAME VALUE 'ok' TO 'fine';
+SELECT enum_range(NULL::mood), enum_first(NULL::mood), enum_last(NULL::mood);
+SELECT enum_range('sad'::mood, 'happy'::mood), enum_range(NULL, 'sad'::mood);
+SELECT name, current_mood FROM person ORDER BY current_mood DESC;
+SELECT current_mood, count(*) FROM person GROUP BY current_mood;
+DROP TYPE mood;
+DROP TYPE happiness CASCADE;
+
+CREATE TABLE test (a BIT(3), b BIT VARYING(5));
+INSERT INTO test VALUES (B'101', B'00');
+INSERT INTO test VALUES (B'10', B'101');
+INSERT INTO test VALUES (B'10'::bit(3), B'101');
+SELECT * FROM test;
+SELECT B'101' & B'110', B'101' | B'010', B'101' # B'110', ~ B'101', B'1001' << 1, B'1001' >> 2, B'10' || B'1';
+SELECT length(B'10101'), octet_length(B'10101'), get_bit(B'101', 0), set_bit(B'101', 1, 1), substring(B'110101' FROM 2 FOR 3), position(B'01' IN B'1101');
+SELECT 44::bit(10), 44::bit(3), cast(-44 AS bit(12)), '1110'::bit(4)::integer;
+
+SELECT uuid 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', uuid 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11', uuid '{a0eebc99-9c0b4ef8-bb6d6bb9-bd380a11}', uuid 'a0eebc999c0b4ef8bb6d6bb9bd380a11';
+SELECT uuid 'a0eebc99-9c0b-4ef8-bb6d';
+SELECT uuid '00000000-0000-0000-0000-000000000001' < uuid 'ffffffff-0000-0000-0000-000000000000', gen_random_uuid() <> gen_random_uuid(), length(gen_random_uuid()::text);
+
+CREATE TYPE complex AS (r double precision, i double precision);
+CREATE TYPE inventory_item AS (name text, supplier_id integer, price numeric);
+CREATE TABLE on_hand (item inventory_item, count integer);
+INSERT INTO on_hand VALUES (ROW('fuzzy dice', 42, 1.99), 1000);
+SELECT (item).name FROM on_hand WHERE (item).price > 0.99;
+SELECT (on_hand.item).name, (item).* FROM on_hand;
+SELECT ROW(1, 'a', 2.5), (ROW(1, 2)).f2, ROW(1, 2) < ROW(1, 3), (1, NULL, 3) = (1, 2, 3), (1, NULL) <> (2, NULL);
+SELECT t FROM (VALUES (1, 'x y'), (2, NULL), (3, 'q"z')) AS t(n, s);
+SELECT t::text, (t).n FROM (VALUES (1, 'x,y'), (2, '')) AS t(n, s);
+SELECT row_to_json(t) FROM (VALUES (1, 'x'), (2, NULL)) AS t(n, s);
+
+CREATE DOMAIN posint AS integer CHECK (VALUE > 0);
+CREATE TABLE mytable (id posint);
+INSERT INTO mytable VALUES (1);
+INSERT INTO mytable VALUES (-1);
+SELECT id + 1, pg_typeof(id), pg_typeof(id + 1) FROM mytable;
+SELECT 5::posint, '7'::posint;
+SELECT (-5)::posint;
+CREATE DOMAIN short AS varchar(3) NOT NULL DEFAULT 'abc';
+CREATE TABLE withshort (a int, s short);
+INSERT INTO withshort (a) VALUES (1);
+INSERT INTO withshort VALUES (2, NULL);
+INSERT INTO withshort VALUES (2, 'toolong');
+SELECT * FROM withshort;
+ALTER DOMAIN posint ADD CONSTRAINT small CHECK (VALUE < 10);
+SELECT 10::posint;
+ALTER DOMAIN posint DROP CONSTRAINT small;
+SELECT 10::posint;
+DROP DOMAIN posint, short CASCADE;
+SELECT * FROM withshort;

@@ -1,0 +1,45 @@
+-- Chapter 9, sections 7 and 8: pattern matching, formatting.
+
+SELECT 'abc' LIKE 'abc', 'abc' LIKE 'a%', 'abc' LIKE '_b_', 'abc' LIKE 'c', 'abc' NOT LIKE 'b%';
+SELECT 'a%c' LIKE 'a\%c', 'abc' LIKE 'a\%c', 'a_c' LIKE 'a#_c' ESCAPE '#', 'a\c' LIKE 'a\c' ESCAPE '', 'ABC' ILIKE 'a%';
+SELECT 'abc' ~~ 'a%', 'abc' !~~ 'a%', 'ABC' ~~* 'a%', 'ABC' !~~* 'a%', 'abc' ^@ 'ab';
+SELECT 'abc' LIKE 'abc\';
+SELECT 'abc' LIKE 'a' ESCAPE 'xy';
+SELECT 'abc' SIMILAR TO 'abc', 'abc' SIMILAR TO 'a', 'abc' SIMILAR TO '%(b|d)%', 'abc' SIMILAR TO '(b|c)%', '-abc-' SIMILAR TO '%\mabc\M%', 'xabcy' SIMILAR TO '%\mabc\M%';
+SELECT 'abc' NOT SIMILAR TO 'a{2}', 'aa' SIMILAR TO 'a{2}', 'a+' SIMILAR TO 'a\+', 'b' SIMILAR TO '[^a]';
+SELECT substring('foobar' similar '%#"o_b#"%' escape '#'), substring('foobar' similar '#"o_b#"%' escape '#');
+SELECT 'thomas' ~ 't.*ma', 'thomas' ~* 'T.*ma', 'thomas' !~ 't.*max', 'thomas' !~* 'T.*ma';
+SELECT 'abcd' ~ 'bc', 'abcd' ~ 'a.c', 'abcd' ~ '(b|x)', 'abcd' ~ '^(b|c)';
+SELECT substring('foobar' from 'o.b'), substring('foobar' from 'o(.)b');
+SELECT regexp_replace('foobarbaz', 'b(..)', E'X\\1Y', 'g'), regexp_replace('X''Y', '''', '"');
+SELECT 'abc' ~ '^[[:alpha:]]+$', 'a1' ~ '\d', 'a b' ~ '\s', 'ab' ~ '\w{2}', 'a.b' ~ 'a\.b', 'ab' ~ '[^b]$';
+SELECT 'foobar' ~ '(?i)FOO', 'abcabc' ~ '(abc)\1', 'foobar' ~ 'foo(?=bar)', 'foobaz' ~ 'foo(?!bar)', 'foobar' ~ '(?<=foo)bar';
+SELECT SUBSTRING('XY1234Z', 'Y*([0-9]{1,3})'), SUBSTRING('XY1234Z', 'Y*?([0-9]{1,3})');
+SELECT regexp_match('abc01234xyz', '(.*)(\d+)(.*)'), regexp_match('abc01234xyz', '(.*?)(\d+)(.*)'), regexp_match('abc01234xyz', '(?:(.*?)(\d+)(.*)){1,1}');
+SELECT 'x' ~ '(';
+SELECT 'x' ~ 'x{2,1}';
+SELECT E'a\nb' ~ 'a.b', E'a\nb' ~ '(?n)a.b', E'a\nb' ~ '(?w)^b$', 'aB' ~ '(?x) a  B';
+SELECT foo FROM (VALUES ('abc'), ('xyz'), (NULL)) AS t(foo) WHERE foo LIKE ANY (ARRAY['a%', 'b%']);
+
+SELECT to_char(timestamp '2002-04-20 17:31:12.66', 'HH12:MI:SS'), to_char(interval '15h 2m 12s', 'HH24:MI:SS'), to_char(125, '999'), to_char(125.8::real, '999D9'), to_char(-125.8, '999D99S');
+SELECT to_date('05 Dec 2000', 'DD Mon YYYY'), to_number('12,454.8-', '99G999D9S'), to_timestamp('05 Dec 2000', 'DD Mon YYYY');
+SELECT to_char(timestamp '2024-02-05 04:05:06.789', 'YYYY-MM-DD HH24:MI:SS.MS'), to_char(timestamp '2024-02-05 04:05:06.789', 'Day, DD  HH12:MI:SS'), to_char(timestamp '2024-02-05 04:05:06.789', 'FMDay, FMDD  HH12:MI:SS');
+SELECT to_char(date '2024-02-05', 'Month MONTH month Mon MON mon|Dy DY dy|D ID|DDD IDDD|J|Q|W WW IW|RM rm');
+SELECT to_char(timestamp '2024-02-05 14:05:06', 'HH:MI am A.M. HH24 SSSS US MS|Y,YYY YYYY YYY YY Y IYYY IY|CC BC ad|th DDth DDTH');
+SELECT to_char(timestamptz '2024-02-05 14:05:06+00', 'TZ tz OF TZH TZM');
+SELECT to_char(timestamp '2024-02-05', '"Hello" YYYY "year"'), to_char(timestamp '2024-02-05 04:00', 'FMMonth FMHH12'), to_char(date '0044-03-15 BC', 'YYYY BC');
+SELECT to_char(interval '3 days 25:30:00', 'DD HH24:MI'), to_char(interval '1 year 2 mons', 'YYYY MM');
+SELECT to_date('20000131', 'YYYYMMDD'), to_date('2000    JUN', 'YYYY MON'), to_timestamp('2000/JUN', 'YYYY MON'), to_timestamp('97/Feb/16', 'YY/Mon/DD');
+SELECT to_timestamp('12:3', 'SS:MS'), to_timestamp('15:12:02.020.001230', 'HH24:MI:SS.MS.US');
+SELECT to_date('95-07-08', 'YY-MM-DD'), to_date('2006-42-4', 'IYYY-IW-ID'), to_date('2006 291', 'YYYY DDD');
+SELECT to_timestamp('2000JUN', 'YYYY MON');
+SELECT to_timestamp('2000    JUN', 'FXYYYY MON');
+SELECT to_date('2000-02-30', 'YYYY-MM-DD');
+SELECT to_date('abc', 'YYYY');
+SELECT to_char(-0.1, '99.99'), to_char(-0.1, 'FM9.99'), to_char(-0.1, 'FM90.99'), to_char(0.1, '0.9'), to_char(12, '9990999.9'), to_char(12, 'FM9990999.9');
+SELECT to_char(485, '999'), to_char(-485, '999'), to_char(485, '9 9 9'), to_char(1485, '9,999'), to_char(1485, '9G999'), to_char(148.5, '999.999'), to_char(148.5, 'FM999.999'), to_char(148.5, 'FM999.990');
+SELECT to_char(148.5, '999D999'), to_char(3148.5, '9G999D999'), to_char(-485, '999S'), to_char(-485, '999MI'), to_char(485, '999MI'), to_char(485, 'FM999MI'), to_char(485, 'PL999'), to_char(485, 'SG999'), to_char(-485, 'SG999'), to_char(-485, '9SG99'), to_char(-485, '999PR');
+SELECT to_char(485, 'L999'), to_char(485, 'RN'), to_char(485, 'FMRN'), to_char(5.2, 'FMRN'), to_char(482, '999th'), to_char(485, '"Good number:"999'), to_char(485.8, '"Pre:"999" Post:" .999');
+SELECT to_char(12, '99V999'), to_char(12.4, '99V999'), to_char(12.45, '99V9'), to_char(0.0004859, '9.99EEEE'), to_char(1000, '99');
+SELECT to_number('$1,234.56', 'L9,999.99'), to_number('-34,338,492', '99G999G999'), to_number('<564646.654564>', '999999.999999PR'), to_number('0.00001-', '9.999999S');
+SELECT to_timestamp(1284352323), to_timestamp(0.5), to_timestamp('Infinity'::float8);
