@@ -7,7 +7,7 @@ use longshore_csv::reference::{self, RawField};
 use longshore_csv::{Dialect, Kernel, Marks, Rows, Scanner, Shape, survey};
 use longshore_fuzz::{Cell, Choices, PaddedText, decode};
 
-const TYPES: [ValueType; 20] = [
+const TYPES: [ValueType; 21] = [
     ValueType::Boolean,
     ValueType::Int16,
     ValueType::Int32,
@@ -28,6 +28,7 @@ const TYPES: [ValueType; 20] = [
     ValueType::Char(5),
     ValueType::Uuid,
     ValueType::Bytea,
+    ValueType::Numeric(None),
 ];
 
 fuzz_target!(|input: &[u8]| {
@@ -166,6 +167,10 @@ fn of_type(bytes: &[u8], rule: &FieldRule) -> Result<Cell, Reason> {
         ValueType::Bytea => {
             let mut out = Vec::new();
             exact::bytea(bytes, &mut out).map(|()| Cell::Bytes(out))
+        }
+        ValueType::Numeric(limit) => {
+            let mut out = Vec::new();
+            exact::numeric(bytes, limit, &mut |byte| out.push(byte)).map(|()| Cell::Bytes(out))
         }
     }
 }

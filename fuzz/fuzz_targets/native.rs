@@ -92,6 +92,7 @@ fn version2(is_frozen: bool) -> (Vec<u8>, Checksum) {
         Column::new("bytes", ColumnType::Bytea, true),
         Column::new("note", ColumnType::Text, true),
         Column::new("same", ColumnType::Text, true),
+        Column::new("exact", ColumnType::Numeric(None), true),
     ];
     let fields: Vec<usize> = (0..columns.len()).collect();
     let relation = Relation::new(Arc::new(Schema::new(columns)), Memory::new(None));
@@ -118,12 +119,12 @@ fn version2(is_frozen: bool) -> (Vec<u8>, Checksum) {
 
 fn line(row: u32) -> String {
     if row % 17 == 3 {
-        return format!("{row},,,,,,,,,\n");
+        return format!("{row},,,,,,,,,,\n");
     }
     let (cents, day, flag) = (row % 100, 1 + row % 28, row % 3 == 0);
     let word = ["a", "a word", "a longer word than the others"][row as usize % 3];
     format!(
-        "{row},{row}.{cents:02},-{row}000000000000.5,1999-02-{day:02},{flag},{row}e-3,{word},\\x{cents:04},größe {row} of all that there are and of some that there were,same\n"
+        "{row},{row}.{cents:02},-{row}000000000000.5,1999-02-{day:02},{flag},{row}e-3,{word},\\x{cents:04},größe {row} of all that there are and of some that there were,same,-{row}.{cents:020}e{day}\n"
     )
 }
 

@@ -122,10 +122,12 @@ fn columns() -> Vec<Column> {
         Column::new("id", ColumnType::Uuid, true),
         Column::new("bytes", ColumnType::Bytea, true),
         Column::new("note", ColumnType::Text, false),
+        Column::new("document", ColumnType::Jsonb, true),
+        Column::new("numbers", ColumnType::SmallInt.array().expect("one dimension"), true),
     ]
 }
 
-fn row(key: i64) -> [Datum<'static>; 11] {
+fn row(key: i64) -> [Datum<'static>; 13] {
     let some = |at: i64, datum| if (key + at) % 5 == 0 { Datum::Null } else { datum };
     [
         Datum::I64(key * 1_000_003),
@@ -139,6 +141,9 @@ fn row(key: i64) -> [Datum<'static>; 11] {
         some(8, Datum::Text("0b0e0d7c-3a52-4b4b-9f3e-0123456789ab")),
         some(9, Datum::Bytes(b"\xFF\0")),
         Datum::Text("a note that is long enough to need the heap"),
+        some(10, Datum::Text("{\"a\": [1, null]}")),
+        // {7,NULL}
+        some(11, Datum::Bytes(b"\x02\0\0\0\x01\x07\0\0\0")),
     ]
 }
 
@@ -182,11 +187,11 @@ static RECORDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     altered.remove(4);
     altered.push(Column::new("computed", ColumnType::Integer, false));
     altered.push(Column::new("filled", ColumnType::Text, true));
-    let mut sources: Vec<NewColumn<'_>> = (0..11).filter(|column| *column != 4).map(NewColumn::Kept).collect();
+    let mut sources: Vec<NewColumn<'_>> = (0..13).filter(|column| *column != 4).map(NewColumn::Kept).collect();
     sources.extend([NewColumn::Computed, NewColumn::Filled(Datum::Text("the same"))]);
     let after = alteration.reshape("t", &Arc::new(Schema::new(altered)), &sources, &[]).expect("they fit");
     for row in rows[..8].iter().chain(&rows[10..]) {
-        alteration.compute(&after, *row, 10, Datum::I32(5)).expect("the row");
+        alteration.compute(&after, *row, 12, Datum::I32(5)).expect("the row");
     }
     alteration.commit(&after, Arc::new(()));
     let mut t = begin();

@@ -12,8 +12,7 @@ mod string;
 pub use date_time::{DATE_MAX, DATE_MIN, civil_from_days, date, days_from_civil, time, timestamp, timestamptz};
 pub(crate) use date_time::{MICROSECONDS_PER_DAY, days_of_month, within_range, zone_offset};
 pub(crate) use longshore_value::digits::POWERS_OF_TEN;
-use longshore_value::numeric;
-pub use number::{decimal64, decimal128, float32, float64, int16, int32, int64};
+pub use number::{decimal64, decimal128, float32, float64, int16, int32, int64, numeric};
 pub use separators::Separators;
 pub use string::{boolean, bytea, character, text, uuid, varchar};
 
@@ -34,7 +33,7 @@ pub(crate) fn is_value(text: &[u8], value_type: ValueType) -> bool {
         ValueType::TimestampTz => timestamptz(text).is_ok(),
         ValueType::Uuid => uuid(text).is_ok(),
         ValueType::Bytea => bytea(text, &mut Vec::new()).is_ok(),
-        ValueType::Numeric(limit) => numeric::read(text, limit, &mut |_| {}).is_ok(),
+        ValueType::Numeric(limit) => numeric(text, limit, &mut |_| {}).is_ok(),
         ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => true,
     }
 }

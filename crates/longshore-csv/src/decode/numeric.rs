@@ -2,11 +2,11 @@
 
 use std::mem::MaybeUninit;
 
-use longshore_value::numeric::{self, Limit, NumericError};
+use longshore_value::numeric::Limit;
 
 use super::conversion::{Conversion, Exact};
 use super::target::VIEW_INLINE_BYTES_MAX;
-use super::{Expected, Heap, Reason, ValueType, Values, exact};
+use super::{Heap, Reason, ValueType, Values, exact};
 
 /// The conversion to the bytes of a NUMERIC.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ impl Exact for Numeric {
             }
             count += 1;
         };
-        numeric::read(content, self.limit, &mut keep).map_err(|error| reason(content, error))?;
+        exact::numeric(content, self.limit, &mut keep)?;
         if count <= short.len() {
             return Ok(heap.view(&short[..count]));
         }
@@ -47,7 +47,7 @@ impl Exact for Numeric {
             unsafe { to.add(written).write(byte) };
             written += 1;
         };
-        numeric::read(content, self.limit, &mut write).map_err(|error| reason(content, error))?;
+        exact::numeric(content, self.limit, &mut write)?;
         assert_eq!(written, count, "a text was read twice, and was shorter the second time");
         // SAFETY: all of them were just written.
         Ok(unsafe { heap.keep_view(count) })
@@ -58,13 +58,5 @@ impl Conversion for Numeric {
     #[inline(always)]
     unsafe fn fast(self, _: *const u8, _: usize, _: &mut Heap<'_>) -> Option<u128> {
         None
-    }
-}
-
-/// Why a text is no number, as the other types of numbers tell it.
-fn reason(content: &[u8], error: NumericError) -> Reason {
-    match error {
-        NumericError::Range | NumericError::Limit => Reason::OutOfRange,
-        NumericError::Syntax => exact::float64(content).err().unwrap_or(Reason::Ends { expected: Expected::Number }),
     }
 }

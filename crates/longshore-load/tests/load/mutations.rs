@@ -7,6 +7,7 @@ use crate::harness::{Machine, check_on, comma, machines, pipe, schema, texts};
 use longshore_load::{Dialect, Header, TextOptions};
 use longshore_storage::{ColumnType, Schema};
 use longshore_testing::{Random, share};
+use longshore_value::numeric::Limit;
 
 /// Machines that each text is tried on.
 const MACHINES_PER_TEXT: usize = 6;
@@ -156,16 +157,22 @@ fn random_bytes() {
 
 #[test]
 fn random_numbers() {
-    let types = [ColumnType::Integer, ColumnType::Double, ColumnType::Decimal { precision: 6, scale: 3 }];
+    let types = [
+        ColumnType::Integer,
+        ColumnType::Double,
+        ColumnType::Numeric(None),
+        ColumnType::Numeric(Limit::new(50, 2)),
+        ColumnType::Decimal { precision: 6, scale: 3 },
+    ];
     fuzz(7, 2_000, &schema(&types), &comma(), |random| {
         let mut text = Vec::new();
         for _ in 0..random.below(5) {
-            for column in 0..3 {
+            for column in 0..types.len() {
                 text.push(b"17"[random.below(2)]);
                 for _ in 0..random.below(6) {
                     text.push(b"0123456789.-+eE "[random.below(16)]);
                 }
-                text.push(if column == 2 { b'\n' } else { b',' });
+                text.push(if column + 1 == types.len() { b'\n' } else { b',' });
             }
         }
         text

@@ -277,7 +277,7 @@ impl World {
                 2 if columns[at].0.name != "id" => columns[at].0.name = format!("r{}", self.next_id),
                 _ => {
                     let types = all_types();
-                    let of = types.columns()[self.random.below(17)].column_type;
+                    let of = types.columns()[self.random.below(types.columns().len() - 1)].column_type;
                     let column = Column::new(format!("a{}", self.next_id), of, true);
                     let value =
                         random_rows(&mut self.random, &Schema::new(vec![column.clone()]), 0, 1).remove(0).remove(0);

@@ -3,14 +3,14 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringViewArray};
+use arrow_array::{ArrayRef, BinaryViewArray, Int64Array, RecordBatch, StringViewArray};
 use longshore_storage::{
     Arena, Column, ColumnType, Datum, Freeze, Isolation, MergeKind, PackedAs, PartitionBuffer, Relation, Schema,
-    Snapshot, Storage,
+    Snapshot, Storage, wrap,
 };
 use longshore_testing::Random;
 
-use crate::support::{Cell, Row, all_types, buffers, relation};
+use crate::support::{Cell, Row, all_types, array_of, buffers, list, numeric, relation};
 
 /// Of more values than this, the count is an estimate.
 const EXACT_MAX: usize = 512;
@@ -51,7 +51,25 @@ fn nth(column_type: ColumnType, number: usize) -> Cell {
         ColumnType::Text => text(1000),
         ColumnType::Uuid => Cell::Text(format!("{number:08x}-1234-4ef8-bb6d-6bb9bd380a11")),
         ColumnType::Bytea => Cell::Bytes(if number == 0 { Vec::new() } else { vec![7; number % 50 + 1] }),
-        other => unreachable!("these rows have no columns of type {other:?}"),
+        ColumnType::Numeric(limit) => match number {
+            0 => numeric("NaN", limit),
+            _ => numeric(&format!("{number}e{}", number % 15), limit),
+        },
+        ColumnType::Json | ColumnType::Jsonb => match text(1000) {
+            Cell::Text(text) => Cell::Text(format!("{{\"a\": {text:?}}}")),
+            other => other,
+        },
+        ColumnType::Array(element, dimensions) => {
+            let elements: ArrayRef = match element {
+                ColumnType::BigInt => Arc::new(Int64Array::from(vec![None, Some(number as i64)])),
+                _ => Arc::new(StringViewArray::from(vec![format!("{number:x}"); number % 5 + 1])),
+            };
+            let one = list(elements);
+            if dimensions == 1 {
+                return Cell::Bytes(one);
+            }
+            Cell::Bytes(list(wrap(array_of(*element, 1), Arc::new(BinaryViewArray::from(vec![one.as_slice()])))))
+        }
     }
 }
 

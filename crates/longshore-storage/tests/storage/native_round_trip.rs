@@ -15,7 +15,7 @@ use arrow_array::{
 use longshore_storage::checksum::checksum;
 use longshore_storage::native::{self, NativeError};
 use longshore_storage::{
-    Arena, Column, ColumnType, Freeze, Memory, MergeKind, PackedAs, PartitionBuffer, Relation, Schema, Storage,
+    Arena, Column, ColumnType, Freeze, Memory, MergeKind, PackedAs, PartitionBuffer, Relation, Schema, Storage, lists,
 };
 use longshore_testing::Random;
 
@@ -276,7 +276,8 @@ fn plain_columns_are_packed_to_be_written() {
     relation.set_storage(Storage::Plain);
     let mut arena = Arena::new(Memory::new(None), 1 << 20);
     let append = relation.begin_append(MergeKind::Chunk);
-    append.merge(0, PartitionBuffer::from_batch(&schema, &batch, &mut arena).expect("it fits")).expect("it is merged");
+    let buffers = PartitionBuffer::from_batch(&schema, &lists::encode_batch(&batch), &mut arena).expect("it fits");
+    append.merge(0, buffers).expect("it is merged");
     append.commit().expect("no duplicates");
     let snapshot = relation.snapshot();
     assert!(snapshot.chunks()[0].packed(3).is_some() && snapshot.chunks()[1].packed(3).is_none());

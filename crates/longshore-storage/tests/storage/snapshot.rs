@@ -154,7 +154,7 @@ fn the_limit_stops_an_append_and_spares_the_relation() {
         let doomed = relation.begin_append(kind);
         let mut arena = Arena::new(Arc::clone(&memory), 1 << 20);
         let failed = (0..200).find_map(|sequence| {
-            let batch = crate::support::batch(&schema, &rows);
+            let batch = longshore_storage::lists::encode_batch(&crate::support::batch(&schema, &rows));
             match PartitionBuffer::from_batch(&schema, &batch, &mut arena) {
                 Ok(buffers) => doomed.merge(sequence, buffers).err().map(|error| error.to_string()),
                 Err(error) => Some(error.to_string()),

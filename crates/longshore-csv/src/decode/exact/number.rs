@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::str::FromStr;
 
 use longshore_value::decimal;
+use longshore_value::numeric::{self, Limit, NumericError};
 
 use super::{Expected, Reader, Reason, trim};
 
@@ -120,6 +121,19 @@ pub fn decimal128(bytes: &[u8], precision: u8, scale: u8) -> Result<i128, Reason
 pub fn decimal64(bytes: &[u8], precision: u8, scale: u8) -> Result<i64, Reason> {
     let wide = decimal128(bytes, precision, scale)?;
     i64::try_from(wide).map_err(|_| Reason::TooManyDigits { digits: precision.saturating_sub(scale) })
+}
+
+/// Gives the bytes of a NUMERIC, rounded as `limit` says, to `push` (`longshore_value::numeric`).
+///
+/// # Errors
+///
+/// If the field is not a number, or has more digits than `limit` or any NUMERIC has.
+pub fn numeric(bytes: &[u8], limit: Option<Limit>, push: &mut impl FnMut(u8)) -> Result<(), Reason> {
+    numeric::read(trim(bytes), limit, push).map_err(|error| match error {
+        NumericError::Range | NumericError::Limit => Reason::OutOfRange,
+        // As the other types of numbers tell it.
+        NumericError::Syntax => float64(bytes).err().unwrap_or(Reason::Ends { expected: Expected::Number }),
+    })
 }
 
 /// What a float's text says, before it is rounded.

@@ -12,6 +12,7 @@ use longshore_csv::{
     Target, Validity, ValueType, Values, survey,
 };
 use longshore_testing::Random;
+use longshore_value::numeric::{self, Limit};
 
 /// A decoded field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,8 +125,31 @@ pub(crate) fn expected(rule: &FieldRule, dialect: &Dialect, field: &Field) -> Re
             let mut bytes = Vec::new();
             exact::bytea(content, &mut bytes).map(|()| Cell::Bytes(bytes))
         }
-        ValueType::Numeric(_) => unreachable!("numbers without a precision have tests of their own"),
+        ValueType::Numeric(limit) => number(false, &|text| numeric_cell(text, limit)),
     }
+}
+
+/// A NUMERIC; one of no more digits than a decimal has must be what that is.
+fn numeric_cell(text: &[u8], limit: Option<Limit>) -> Result<Cell, Reason> {
+    let mut bytes = Vec::new();
+    let found = exact::numeric(text, limit, &mut |byte| bytes.push(byte)).map(|()| bytes);
+    if let Some(Limit { precision: precision @ 0..=38, scale: scale @ 0..=38 }) = limit {
+        let shown = String::from_utf8_lossy(text);
+        match exact::decimal128(text, precision as u8, scale as u8) {
+            Ok(units) => {
+                let (sign, width) = (if units < 0 { "-" } else { "" }, scale as usize + 1);
+                let digits = format!("{:0width$}", units.unsigned_abs());
+                let (whole, fraction) = digits.split_at(digits.len() - scale as usize);
+                let mut same = Vec::new();
+                let plain = format!("{sign}{whole}.{fraction}");
+                numeric::read(plain.as_bytes(), None, &mut |byte| same.push(byte)).expect("it is a number");
+                assert_eq!(found, Ok(same), "{shown} as NUMERIC({precision},{scale})");
+            }
+            Err(Reason::TooManyDigits { .. }) => assert_eq!(found, Err(Reason::OutOfRange), "{shown}"),
+            Err(_) => {}
+        }
+    }
+    found.map(Cell::Bytes)
 }
 
 fn time(micros: Result<i64, Reason>) -> Result<Cell, Reason> {

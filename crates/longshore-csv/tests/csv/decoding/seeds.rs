@@ -1,6 +1,7 @@
 //! Fields that are values of a type, or nearly; separated by bars.
 
 use longshore_csv::ValueType;
+use longshore_value::numeric::Limit;
 
 const INTEGERS: &str = "\
     0|-0|7|-7|42|123|1234|32767|32768|-32768|-32769|2147483647|2147483648|-2147483648|-2147483649|12345678|\
@@ -90,6 +91,11 @@ pub(crate) fn seeds() -> Vec<(ValueType, Vec<&'static str>)> {
         (ValueType::Uuid, UUIDS),
         (ValueType::Bytea, BYTEAS),
     ];
+    for limit in [None, Some((38, 2)), Some((38, 38)), Some((60, 30)), Some((5, -3))] {
+        let limit = limit.map(|(precision, scale)| Limit { precision, scale });
+        seeds.push((ValueType::Numeric(limit), DECIMALS));
+        seeds.push((ValueType::Numeric(limit), FLOATS));
+    }
     for (precision, scale) in [(15, 2), (18, 0), (18, 18), (4, 2), (1, 0), (1, 1), (12, 6), (18, 3)] {
         seeds.push((ValueType::Decimal64 { precision, scale }, DECIMALS));
     }

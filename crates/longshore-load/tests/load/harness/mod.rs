@@ -16,6 +16,7 @@ use longshore_load::{
     TextOptions, TrailingDelimiter, Tuning, UnloadOptions, copy_from, unload_csv,
 };
 use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema};
+use longshore_value::numeric::Numeric;
 
 pub mod infer;
 pub mod rejects;
@@ -195,6 +196,12 @@ fn canonical_value(value: &[u8], column_type: &ColumnType) -> Result<Vec<u8>, Re
         ColumnType::Timestamp => write::timestamp(&mut out, exact::timestamp(value)?),
         ColumnType::TimestampTz => write::timestamptz(&mut out, exact::timestamptz(value)?),
         ColumnType::Text => out.extend_from_slice(exact::text(value)?.as_bytes()),
+        ColumnType::Numeric(limit) => {
+            let mut bytes = Vec::new();
+            exact::numeric(value, limit, &mut |byte| bytes.push(byte))?;
+            let number = Numeric::of(&bytes).expect("bytes of a number");
+            out.extend_from_slice(number.to_string().as_bytes());
+        }
         ref other => panic!("the harness has no twin for {other}"),
     }
     Ok(out)

@@ -11,8 +11,12 @@ use arrow_array::{
 };
 use longshore_storage::checksum::checksum;
 use longshore_storage::native::{self, NativeError, NativeReport};
-use longshore_storage::{Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema, Storage};
+use longshore_storage::{
+    Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema, Storage, lists, wrap,
+};
 use longshore_testing::Random;
+
+use crate::support::{Cell, array_of, list, numeric, random_elements, random_json, random_number};
 
 /// A column of every type; all but the last may be NULL.
 pub(crate) fn every_type() -> Arc<Schema> {
@@ -34,6 +38,11 @@ pub(crate) fn every_type() -> Arc<Schema> {
         ColumnType::TimestampTz,
         ColumnType::Uuid,
         ColumnType::Bytea,
+        ColumnType::Numeric(None),
+        ColumnType::Json,
+        ColumnType::Jsonb,
+        array_of(ColumnType::BigInt, 1),
+        array_of(ColumnType::Text, 2),
     ];
     let mut columns: Vec<Column> =
         types.iter().enumerate().map(|(n, column_type)| Column::new(format!("c{n}"), *column_type, true)).collect();
@@ -49,6 +58,13 @@ fn nullable<T>(random: &mut Random, one_in: usize, value: T) -> Option<T> {
 pub(crate) fn random_text(random: &mut Random, len_max: usize) -> String {
     const CHARACTERS: [char; 8] = ['a', 'e', ' ', 'ß', '京', 'z', '9', '🦀'];
     (0..random.below(len_max + 1)).map(|_| random.pick(&CHARACTERS)).collect()
+}
+
+fn bytes_of(cell: Cell) -> Vec<u8> {
+    match cell {
+        Cell::Bytes(bytes) => bytes,
+        other => panic!("{other:?} is no bytes"),
+    }
 }
 
 /// `rows` rows of `every_type`; one value in `null_one_in` is NULL.
@@ -98,7 +114,23 @@ pub(crate) fn random_batch(rows: usize, seed: u64, null_one_in: usize) -> Record
         )
     })));
     columns.push(Arc::new(column!(BinaryViewArray, |r, _| r.next().to_le_bytes().repeat(r.below(5)))));
-    columns.push(Arc::new((0..rows as i64).map(Some).collect::<Int64Array>()));
+    let wrapped = every_type().columns()[columns.len()..].iter().map(|column| column.column_type).collect::<Vec<_>>();
+    for column_type in wrapped {
+        match column_type {
+            ColumnType::Numeric(limit) => {
+                let values = column!(BinaryViewArray, |r, _| bytes_of(numeric(&random_number(r, limit), limit)));
+                columns.push(wrap(column_type, Arc::new(values)));
+            }
+            ColumnType::Json | ColumnType::Jsonb => {
+                columns.push(wrap(column_type, Arc::new(column!(StringViewArray, |r, _| random_json(r)))));
+            }
+            ColumnType::Array(element, dimensions) => {
+                let values = column!(BinaryViewArray, |r, _| list(random_elements(r, *element, dimensions)));
+                columns.push(wrap(column_type, Arc::new(values)));
+            }
+            _ => columns.push(Arc::new((0..rows as i64).map(Some).collect::<Int64Array>())),
+        }
+    }
     RecordBatch::try_new(every_type().arrow(), columns).expect("the arrays are those of the schema")
 }
 
@@ -109,7 +141,8 @@ pub(crate) fn relation_of(schema: &Arc<Schema>, batches: &[RecordBatch]) -> Rela
     let mut arena = Arena::new(memory, 1 << 20);
     let append = relation.begin_append(MergeKind::Chunk);
     for (sequence, batch) in batches.iter().enumerate() {
-        let buffers = PartitionBuffer::from_batch(schema, batch, &mut arena).expect("the batch fits");
+        let batch = lists::encode_batch(batch);
+        let buffers = PartitionBuffer::from_batch(schema, &batch, &mut arena).expect("the batch fits");
         append.merge(sequence as u64, buffers).expect("memory is not limited");
     }
     assert_eq!(
@@ -182,10 +215,15 @@ pub(crate) fn version1_relations() -> Vec<(&'static str, Relation)> {
         let batch = RecordBatch::try_new(schema.arrow(), vec![Arc::new(array)]).expect("it is that of the schema");
         relation_of(&schema, &[batch])
     };
+    // Columns of the types that there were then: the first ones, and the key.
+    let all = every_type();
+    let known: Vec<usize> = (0..17).chain([all.columns().len() - 1]).collect();
+    let types = Arc::new(Schema::new(known.iter().map(|column| all.columns()[*column].clone()).collect()));
+    let batch = |batch: RecordBatch| batch.project(&known).expect("there are more columns");
     vec![
-        ("every_type", relation_of(&every_type(), &[random_batch(400, 1, 0)])),
-        ("nulls", relation_of(&every_type(), &[random_batch(301, 2, 3)])),
-        ("no_rows", relation_of(&every_type(), &[])),
+        ("every_type", relation_of(&types, &[batch(random_batch(400, 1, 0))])),
+        ("nulls", relation_of(&types, &[batch(random_batch(301, 2, 3))])),
+        ("no_rows", relation_of(&types, &[])),
         ("sorted", integers(&mut (0..140_000).map(|i| i / 4 * 32 + i % 4))),
         ("stepped", integers(&mut (0..9_000).map(|i| (i * 7919 % 86_400) * 1_000_000))),
         ("extremes", integers(&mut [i64::MIN, i64::MAX, 0, -1, 1].into_iter())),

@@ -9,9 +9,14 @@ use std::sync::Arc;
 use arrow_array::builder::{BinaryViewBuilder, BooleanBuilder, Decimal128Builder, PrimitiveBuilder, StringViewBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use longshore_storage::{Arena, Column, ColumnType, Datum, Memory, PartitionBuffer, Relation, Schema, Snapshot, Value};
+use arrow_array::{Array, ArrayRef, BinaryViewArray, Int64Array, ListArray, RecordBatch, StringViewArray};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::Field;
+use longshore_storage::{
+    Arena, Column, ColumnType, Datum, Memory, PartitionBuffer, Relation, Schema, Snapshot, Value, lists, wrap,
+};
 use longshore_testing::Random;
+use longshore_value::numeric::{self, Limit};
 
 /// A value of any type.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,10 +28,14 @@ pub(crate) enum Cell {
     /// By its bits, so that NaN equals itself.
     Float(u64),
     Text(String),
+    /// Also a NUMERIC and an array, as they are stored.
     Bytes(Vec<u8>),
 }
 
 pub(crate) type Row = Vec<Cell>;
+
+/// A NUMERIC of more digits than a decimal here has.
+const WIDE: Limit = Limit { precision: 60, scale: 20 };
 
 /// Every column type, each nullable, and one that is not.
 pub(crate) fn all_types() -> Arc<Schema> {
@@ -48,11 +57,23 @@ pub(crate) fn all_types() -> Arc<Schema> {
         ColumnType::TimestampTz,
         ColumnType::Uuid,
         ColumnType::Bytea,
+        ColumnType::Numeric(None),
+        ColumnType::Numeric(Some(WIDE)),
+        ColumnType::Json,
+        ColumnType::Jsonb,
+        array_of(ColumnType::BigInt, 1),
+        array_of(ColumnType::Text, 1),
+        array_of(ColumnType::BigInt, 2),
     ];
     let mut columns: Vec<Column> =
         types.iter().enumerate().map(|(at, &column_type)| Column::new(format!("c{at}"), column_type, true)).collect();
     columns.push(Column::new("id", ColumnType::BigInt, false));
     Arc::new(Schema::new(columns))
+}
+
+/// The type of arrays of so many dimensions.
+pub(crate) fn array_of(element: ColumnType, dimensions: usize) -> ColumnType {
+    (0..dimensions).fold(element, |of, _| of.array().expect("more dimensions"))
 }
 
 /// A small table for tests of order: its id, and a text of any length.
@@ -86,6 +107,69 @@ fn random_text(random: &mut Random, length_max: usize) -> String {
     (0..length).map(|_| alphabet[random.below(alphabet.len())]).collect()
 }
 
+/// The NUMERIC that a text spells.
+pub(crate) fn numeric(text: &str, limit: Option<Limit>) -> Cell {
+    let mut bytes = Vec::new();
+    numeric::read(text.as_bytes(), limit, &mut |byte| bytes.push(byte))
+        .unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    Cell::Bytes(bytes)
+}
+
+/// An array of arrays, or of elements, as it is stored.
+pub(crate) fn list(elements: ArrayRef) -> Vec<u8> {
+    let field = Arc::new(Field::new_list_field(elements.data_type().clone(), true));
+    let list = ListArray::new(field, OffsetBuffer::from_lengths([elements.len()]), elements, None);
+    lists::encode(&list).value(0).to_vec()
+}
+
+/// Numbers of few and many digits, of every exponent, and those that are none.
+pub(crate) fn random_number(random: &mut Random, limit: Option<Limit>) -> String {
+    let digits = |random: &mut Random, count_max: usize| -> String {
+        (0..random.below(count_max + 1)).map(|_| char::from(b'0' + random.below(10) as u8)).collect()
+    };
+    let sign = random.pick(&["", "-"]);
+    match (random.below(12), limit) {
+        (0, _) => "NaN".to_owned(),
+        (1, None) => format!("{sign}Infinity"),
+        (2, _) => format!("{sign}0.{}", "0".repeat(random.below(20))),
+        (3, None) => format!("{sign}1{}e{}", digits(random, 3), random.below(2000) as i64 - 1000),
+        (4, Some(_)) => format!("{sign}{}.{}", "9".repeat(40), "9".repeat(20)),
+        (5, None) => format!("{sign}1{}.{}", digits(random, 300), digits(random, 300)),
+        _ => format!("{sign}{}{}.{}", random.below(10), digits(random, 20), digits(random, 20)),
+    }
+}
+
+pub(crate) fn random_json(random: &mut Random) -> String {
+    match random.below(6) {
+        0 => random.pick(&["null", "true", "{}", "[]", "\"\"", "0"]).to_owned(),
+        1 => format!("{}", random.next() as i64),
+        2 => format!("{:?}", random_text(random, 30)),
+        3 => format!("[{}]", vec!["1, 2"; random.below(40) + 1].join(", ")),
+        _ => format!("{{\"a\": {}, \"text\": {:?}}}", random.below(9), random_text(random, 10)),
+    }
+}
+
+/// The elements of a random array, NULL among them.
+pub(crate) fn random_elements(random: &mut Random, element: ColumnType, dimensions: u8) -> ArrayRef {
+    let count = random.pick(&[0, 1, 2, 5, 40]);
+    if dimensions > 1 {
+        let item = array_of(element, usize::from(dimensions - 1));
+        let arrays =
+            (0..count).map(|_| (!random.once_in(5)).then(|| list(random_elements(random, element, dimensions - 1))));
+        return wrap(item, Arc::new(arrays.collect::<BinaryViewArray>()));
+    }
+    match element {
+        ColumnType::BigInt => {
+            let values = (0..count).map(|_| (!random.once_in(4)).then(|| random.next() as i64 >> random.below(64)));
+            Arc::new(values.collect::<Int64Array>())
+        }
+        _ => {
+            let values = (0..count).map(|_| (!random.once_in(4)).then(|| random_text(random, 20)));
+            Arc::new(values.collect::<StringViewArray>())
+        }
+    }
+}
+
 fn random_cell(random: &mut Random, column: &Column, id: i64) -> Cell {
     if column.nullable && random.below(5) == 0 {
         return Cell::Null;
@@ -108,7 +192,9 @@ fn random_cell(random: &mut Random, column: &Column, id: i64) -> Cell {
         ColumnType::Text => Cell::Text(random_text(random, if bits.is_multiple_of(50) { 600 } else { 20 })),
         ColumnType::Uuid => Cell::Text(format!("{:08x}-1234-4ef8-bb6d-6bb9bd380a11", bits as u32)),
         ColumnType::Bytea => Cell::Bytes((0..random.below(30)).map(|_| random.next() as u8).collect()),
-        other => unreachable!("these rows have no columns of type {other:?}"),
+        ColumnType::Numeric(limit) => numeric(&random_number(random, limit), limit),
+        ColumnType::Json | ColumnType::Jsonb => Cell::Text(random_json(random)),
+        ColumnType::Array(element, dimensions) => Cell::Bytes(list(random_elements(random, *element, dimensions))),
     }
 }
 
@@ -167,7 +253,7 @@ fn array(column_type: ColumnType, at: usize, rows: &[Row]) -> ArrayRef {
             }
             Arc::new(builder.finish())
         }
-        ColumnType::Bytea => {
+        ColumnType::Bytea | ColumnType::Numeric(_) | ColumnType::Array(..) => {
             let mut builder = BinaryViewBuilder::new();
             for row in rows {
                 match &row[at] {
@@ -175,9 +261,14 @@ fn array(column_type: ColumnType, at: usize, rows: &[Row]) -> ArrayRef {
                     _ => builder.append_null(),
                 }
             }
-            Arc::new(builder.finish())
+            wrap(column_type, Arc::new(builder.finish()))
         }
-        ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => {
+        ColumnType::Char(_)
+        | ColumnType::Varchar(_)
+        | ColumnType::Text
+        | ColumnType::Uuid
+        | ColumnType::Json
+        | ColumnType::Jsonb => {
             let mut builder = StringViewBuilder::new();
             for row in rows {
                 match &row[at] {
@@ -185,9 +276,8 @@ fn array(column_type: ColumnType, at: usize, rows: &[Row]) -> ArrayRef {
                     _ => builder.append_null(),
                 }
             }
-            Arc::new(builder.finish())
+            wrap(column_type, Arc::new(builder.finish()))
         }
-        other => unreachable!("these rows have no columns of type {other:?}"),
     }
 }
 
@@ -219,7 +309,11 @@ fn cell(column_type: ColumnType, array: &ArrayRef, row: usize) -> Cell {
         ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => {
             Cell::Text(array.as_string_view().value(row).to_owned())
         }
-        other => unreachable!("these rows have no columns of type {other:?}"),
+        ColumnType::Numeric(_) => Cell::Bytes(array.as_struct().column(0).as_binary_view().value(row).to_vec()),
+        ColumnType::Json | ColumnType::Jsonb => {
+            Cell::Text(array.as_struct().column(0).as_string_view().value(row).to_owned())
+        }
+        ColumnType::Array(..) => Cell::Bytes(list(array.as_list::<i32>().value(row))),
     }
 }
 
@@ -260,7 +354,8 @@ pub(crate) fn ids_in(snapshot: &Snapshot) -> Vec<i64> {
 
 /// Buffers of these rows.
 pub(crate) fn buffers(schema: &Arc<Schema>, rows: &[Row], arena: &mut Arena) -> Vec<PartitionBuffer> {
-    PartitionBuffer::from_batch(schema, &batch(schema, rows), arena).expect("rows of the schema")
+    let batch = lists::encode_batch(&batch(schema, rows));
+    PartitionBuffer::from_batch(schema, &batch, arena).expect("rows of the schema")
 }
 
 /// An empty relation without a limit of memory.
