@@ -6,5 +6,7 @@
 
 pub mod compare;
 pub mod files;
+pub mod order;
 pub mod scope;
 pub mod script;
+pub mod text_format;
