@@ -8,8 +8,8 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Select, SelectItem, Statement,
-    TableFactor, TableFunctionArgs, Visit, VisitMut, Visitor, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, OrderByKind, Query, Select,
+    SelectItem, SetExpr, Statement, TableFactor, TableFunctionArgs, Visit, VisitMut, Visitor, VisitorMut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -63,6 +63,11 @@ struct Writer<F> {
 impl<F: Fn(&str) -> bool> VisitorMut for Writer<F> {
     type Break = Infallible;
 
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
+        order_by_place(query);
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
         for item in &mut select.projection {
             let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else { continue };
@@ -114,6 +119,28 @@ impl<F: Fn(&str) -> bool> VisitorMut for Writer<F> {
             _ => {}
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// Orders by the place of a column what is a call in the list as well: the rows of the call are there, and not in the order.
+fn order_by_place(query: &mut Query) {
+    let SetExpr::Select(select) = query.body.as_ref() else { return };
+    let Some(OrderByKind::Expressions(keys)) = query.order_by.as_mut().map(|order_by| &mut order_by.kind) else {
+        return;
+    };
+    let texts = select.projection.iter().map_while(|item| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr.to_string()),
+        _ => None,
+    });
+    if !keys.iter().any(|key| is_set_call(&key.expr)) {
+        return;
+    }
+    let texts: Vec<String> = texts.collect();
+    for key in keys.iter_mut().filter(|key| is_set_call(&key.expr)) {
+        let text = key.expr.to_string();
+        if let Some(place) = texts.iter().position(|other| *other == text) {
+            key.expr = build::number(place + 1);
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use sqlparser::ast::{
 };
 
 use super::build::call;
+use super::cast_calls;
 
 /// Puts them in their place.
 pub(crate) fn rewrite(statement: &mut Statement) {
@@ -69,7 +70,7 @@ impl VisitorMut for Rewriter {
     }
 }
 
-/// `to_number` as a cast of the digits that it finds, and `make_interval` with its arguments in their places.
+/// `to_number` as a cast of the digits that it finds, `make_interval` with its arguments in their places, and calls that are casts.
 fn of_function(mut function: Function) -> Expr {
     let [ObjectNamePart::Identifier(name)] = function.name.0.as_mut_slice() else { return Expr::Function(function) };
     match name.value.to_ascii_lowercase().as_str() {
@@ -84,7 +85,7 @@ fn of_function(mut function: Function) -> Expr {
             }
             Expr::Function(function)
         }
-        _ => Expr::Function(function),
+        _ => cast_calls::written_out(function),
     }
 }
 
