@@ -41,6 +41,7 @@ pub(crate) mod persistence;
 pub(crate) mod pivot;
 mod precedence;
 pub(crate) mod recursive;
+mod recursive_view;
 pub(crate) mod references;
 pub(crate) mod repeated;
 pub(crate) mod rows;
@@ -151,6 +152,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     call_varchar_so(&mut tokens);
     like::read_tokens(&mut tokens);
     without_effect::leave_out(&mut tokens);
+    recursive_view::spell_out(&mut tokens);
     table::spell_out(&mut tokens);
     set_returning::read_tokens(&mut tokens);
     frames::spell_out(&mut tokens);

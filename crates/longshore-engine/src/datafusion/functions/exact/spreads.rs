@@ -185,10 +185,6 @@ impl GroupsAccumulator for FloatSpreads {
         Ok(columns(&rows.collect::<Result<Vec<_>>>()?))
     }
 
-    fn supports_convert_to_state(&self) -> bool {
-        true
-    }
-
     fn size(&self) -> usize {
         size_of_val(self) + self.groups.capacity() * size_of::<Moments>()
     }
