@@ -48,6 +48,7 @@ pub(crate) mod rows;
 pub(crate) mod secrets;
 pub(crate) mod sequence;
 pub(crate) mod set_returning;
+mod set_returning_order;
 pub(crate) mod shape;
 mod shorthand;
 pub(crate) mod slips;

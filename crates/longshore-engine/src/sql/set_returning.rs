@@ -8,14 +8,14 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, OrderByKind, Query, Select,
-    SelectItem, SetExpr, Statement, TableFactor, TableFunctionArgs, Visit, VisitMut, Visitor, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, Select, SelectItem,
+    Statement, TableFactor, TableFunctionArgs, Visit, VisitMut, Visitor, VisitorMut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-use crate::sql::build;
 use crate::sql::expressions::each_own;
+use crate::sql::{build, set_returning_order};
 
 /// Functions that give rows.
 const SET_RETURNING: [&str; 19] = [
@@ -64,7 +64,7 @@ impl<F: Fn(&str) -> bool> VisitorMut for Writer<F> {
     type Break = Infallible;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
-        order_by_place(query);
+        set_returning_order::write_out(query);
         ControlFlow::Continue(())
     }
 
@@ -122,28 +122,6 @@ impl<F: Fn(&str) -> bool> VisitorMut for Writer<F> {
     }
 }
 
-/// Orders by the place of a column what is a call in the list as well: the rows of the call are there, and not in the order.
-fn order_by_place(query: &mut Query) {
-    let SetExpr::Select(select) = query.body.as_ref() else { return };
-    let Some(OrderByKind::Expressions(keys)) = query.order_by.as_mut().map(|order_by| &mut order_by.kind) else {
-        return;
-    };
-    let texts = select.projection.iter().map_while(|item| match item {
-        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr.to_string()),
-        _ => None,
-    });
-    if !keys.iter().any(|key| is_set_call(&key.expr)) {
-        return;
-    }
-    let texts: Vec<String> = texts.collect();
-    for key in keys.iter_mut().filter(|key| is_set_call(&key.expr)) {
-        let text = key.expr.to_string();
-        if let Some(place) = texts.iter().position(|other| *other == text) {
-            key.expr = build::number(place + 1);
-        }
-    }
-}
-
 /// Functions whose columns are told where they are called.
 pub(crate) fn is_record_function(name: &str) -> bool {
     ["json_to_record", "jsonb_to_record", "json_to_recordset", "jsonb_to_recordset"].contains(&name)
@@ -171,7 +149,8 @@ fn is_call_of(expr: &Expr, name: &str) -> bool {
     matches!(expr, Expr::Function(function) if function.name.to_string() == name)
 }
 
-fn is_set_call(expr: &Expr) -> bool {
+/// Whether it is a call of a function that gives rows, other than `unnest`.
+pub(super) fn is_set_call(expr: &Expr) -> bool {
     matches!(expr, Expr::Function(function) if SET_RETURNING.contains(&function.name.to_string().to_lowercase().as_str()))
 }
 

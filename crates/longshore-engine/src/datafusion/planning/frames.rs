@@ -137,15 +137,25 @@ impl Frames<'_> {
         let (WindowFrameBound::Preceding(Some(offset)) | WindowFrameBound::Following(Some(offset))) = bound else {
             return Ok(());
         };
+        let refused =
+            |problem: &str| Error::new(ErrorKind::Windowing, format!("frame {which} offset must not be {problem}"));
         if let Some(text) = text_of(offset) {
+            match text.trim().parse::<f64>() {
+                Ok(number) if number.is_nan() => {
+                    return Err(Error::invalid("invalid preceding or following size in window function"));
+                }
+                Ok(number) if number.is_infinite() => {
+                    return Err(Error::unsupported("an offset of a frame that is infinite is not supported"));
+                }
+                Ok(number) if number < 0.0 => return Err(refused("negative")),
+                _ => {}
+            }
             **offset = interval(text);
             return Ok(());
         }
         if matches!(offset.as_ref(), Expr::Value(_) | Expr::Interval(_)) {
             return Ok(());
         }
-        let refused =
-            |problem: &str| Error::new(ErrorKind::Windowing, format!("frame {which} offset must not be {problem}"));
         let named = ExprWithAlias { expr: offset.as_ref().clone(), alias: None };
         let schema = DFSchema::empty();
         let planned = self.planner.plan_expression(named, &schema).map_err(from_datafusion)?;
