@@ -137,7 +137,7 @@ impl ClientSettings {
 
     /// All of them as they were at first; `is_open` says that a block is open.
     pub(crate) fn reset(&mut self, is_open: bool) {
-        self.change(Reach::new(false, is_open), |values| values.clear());
+        self.change(Reach::new(false, is_open), Values::clear);
     }
 
     /// A block has ended. Returns whether it had set something.

@@ -34,6 +34,9 @@ pub fn sorted_by(sql: &str) -> Option<Vec<String>> {
 }
 
 /// The places in `heading` of what a query sorts by; `None` where something else than a column of its result is among them.
+///
+/// # Panics
+/// Never: the patterns are right.
 #[must_use]
 pub fn keys(sql: &str, sorted_by: &[String], heading: &[Option<String>]) -> Option<Vec<usize>> {
     let regex = |pattern: &str| Regex::new(pattern).expect("the pattern is right");

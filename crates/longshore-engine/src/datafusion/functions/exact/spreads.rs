@@ -203,7 +203,9 @@ mod tests {
 
     fn of(values: &[f64]) -> Moments {
         let mut moments = Moments::default();
-        values.iter().for_each(|value| moments.add(*value).unwrap());
+        for value in values {
+            moments.add(*value).unwrap();
+        }
         moments
     }
 
