@@ -334,7 +334,7 @@ kinds!(
     SequenceLimit State DuplicateObject DuplicateColumn DuplicateAlias Windowing ViewCheck TypeMismatch
     WrongObject Cardinality
     InvalidForeignKey ActiveTransaction NoTransaction NoSavepoint Aborted ReadOnly PreparedExists NoPrepared TooLarge
-    TooComplex NoSchema SchemaExists InvalidTable InvalidColumn Privilege ReservedName InvalidName Internal
+    TooComplex InvalidRecursion NoSchema SchemaExists InvalidTable InvalidColumn Privilege ReservedName InvalidName Internal
 );
 
 #[test]

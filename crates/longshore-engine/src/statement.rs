@@ -148,6 +148,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
                 session.block.refuse_if_failed()?;
             }
             if let Some(outcome) = transaction::control(session.block, session.control, statement) {
+                settings_behind(&mut session, statement, &outcome)?;
                 let outcome = outcome.inspect_err(|_| session.block.fail())?;
                 session.block.wait_until_safe().await?;
                 end_of_transaction(session.database, session.block)?;
@@ -160,7 +161,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
             if let Some(outcome) = time_settings::set(session.block, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
             }
-            if let Some(outcome) = session.settings.execute(statement) {
+            if let Some(outcome) = session.settings.execute(statement, session.block.is_open()) {
                 return outcome
                     .and_then(|outcome| follow_path(&mut session, outcome))
                     .inspect_err(|_| session.block.fail());
@@ -225,6 +226,22 @@ fn end_of_transaction(database: &Arc<Database>, block: &Block) -> Result<(), Err
     temporary::at_end(database, block.numbers())
 }
 
+/// Settings become what they are behind the block that `statement` has ended, if it has.
+fn settings_behind(
+    session: &mut SessionContext<'_>,
+    statement: &Statement,
+    outcome: &Result<Outcome, Error>,
+) -> Result<(), Error> {
+    if !matches!(statement, Statement::Commit { .. } | Statement::Rollback { savepoint: None, .. }) {
+        return Ok(());
+    }
+    let is_committed = matches!(outcome, Ok(Outcome::Done { tag, .. }) if tag == "COMMIT");
+    if session.settings.end_block(is_committed) {
+        follow_path(session, Outcome::done(""))?;
+    }
+    Ok(())
+}
+
 /// Lets the session look through the schemas that its settings name by now.
 fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Outcome, Error> {
     let numbers = session.block.numbers();
@@ -252,7 +269,7 @@ fn set(session: &mut SessionContext<'_>, statement: &Statement) -> Option<Result
     transaction::control(session.block, session.control, statement)
         .or_else(|| settings::set(session.database, statement))
         .or_else(|| time_settings::set(session.block, statement))
-        .or_else(|| session.settings.execute(statement))
+        .or_else(|| session.settings.execute(statement, session.block.is_open()))
 }
 
 async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed) -> Result<Outcome, Error> {

@@ -7,6 +7,8 @@
 
 pub mod compare;
 pub mod files;
+pub mod order;
 pub mod run;
 pub mod scope;
 pub mod script;
+pub mod text_format;

@@ -44,6 +44,8 @@ pub struct Reply {
     pub rows: Vec<Vec<Option<String>>>,
     /// What it says that it has done, such as `INSERT 0 1`.
     pub tag: String,
+    /// What it copies to standard output.
+    pub copied: Vec<u8>,
 }
 
 impl Server {
@@ -215,6 +217,7 @@ impl Client {
                 b'T' => reply.columns = Some((0..fields.short()).map(|_| fields.column()).collect()),
                 b'D' => reply.rows.push((0..fields.short()).map(|_| fields.value()).collect()),
                 b'C' => reply.tag = fields.text(),
+                b'd' => reply.copied.extend_from_slice(&body),
                 b'G' => {
                     self.send(Some(b'd'), input)?;
                     self.send(Some(b'c'), &[])?;

@@ -1,6 +1,8 @@
 //! Booleans, integers, decimals and floats.
 
-use std::fmt::{self, Display, LowerExp, Write as _};
+use std::fmt::{self, Display, Write as _};
+
+use longshore_value::float::{Double, Real};
 
 use super::append;
 use super::digits::{Digits, EIGHT, digits_8, digits_16};
@@ -94,30 +96,18 @@ fn long_decimal(out: &mut Vec<u8>, mut number: u128, scale: u8) {
     }
 }
 
-/// Appends the shortest decimal that is read as the same number, or `NaN`, `Infinity` or `-Infinity`.
+/// Appends the shortest decimal that is read as the same number, or `NaN`, `Infinity` or `-Infinity`, as PostgreSQL shows it.
 pub fn float64(out: &mut Vec<u8>, value: f64) {
-    if value.is_finite() {
-        finite(out, value, value == 0.0 || (1e-5..1e16).contains(&value.abs()));
-    } else {
-        not_finite(out, value.is_nan(), value.is_sign_negative());
-    }
+    shown(out, Double(value));
 }
 
 /// [`float64`] in single precision.
 pub fn float32(out: &mut Vec<u8>, value: f32) {
-    if value.is_finite() {
-        finite(out, value, value == 0.0 || (1e-5..1e7).contains(&value.abs()));
-    } else {
-        not_finite(out, value.is_nan(), value.is_sign_negative());
-    }
+    shown(out, Real(value));
 }
 
-/// Appends a number, with an exponent if it is not `handy`: very large and very small ones would have hundreds of
-/// digits.
-fn finite<F: Display + LowerExp>(out: &mut Vec<u8>, value: F, handy: bool) {
-    let mut out = Appended(out);
-    let written = if handy { write!(out, "{value}") } else { write!(out, "{value:e}") };
-    written.expect("writing to memory does not fail");
+fn shown(out: &mut Vec<u8>, value: impl Display) {
+    write!(Appended(out), "{value}").expect("writing to memory does not fail");
 }
 
 /// Formatted text goes to the end of bytes, without `std::io`.
@@ -128,14 +118,6 @@ impl fmt::Write for Appended<'_> {
         self.0.extend_from_slice(text.as_bytes());
         Ok(())
     }
-}
-
-fn not_finite(out: &mut Vec<u8>, is_nan: bool, is_negative: bool) {
-    out.extend_from_slice(match (is_nan, is_negative) {
-        (true, _) => b"NaN",
-        (false, true) => b"-Infinity",
-        (false, false) => b"Infinity",
-    });
 }
 
 #[cfg(test)]

@@ -124,7 +124,7 @@ impl<'a> Quoting<'a> {
             ValueType::Boolean => b"tf",
             ValueType::Int16 | ValueType::Int32 | ValueType::Int64 => b"-0123456789",
             ValueType::Decimal64 { .. } | ValueType::Decimal128 { .. } => b"-.0123456789",
-            ValueType::Float32 | ValueType::Float64 => b"-.0123456789eEINafinty",
+            ValueType::Float32 | ValueType::Float64 => b"-+.0123456789eINafinty",
             ValueType::Date | ValueType::Time | ValueType::Timestamp | ValueType::TimestampTz => b"-.: +0123456789",
             ValueType::Numeric(_) => b"-.0123456789NaInfity",
             ValueType::Uuid => b"-0123456789abcdef",

@@ -32,6 +32,7 @@ pub(super) mod random;
 pub(super) mod rules;
 pub(super) mod samples;
 pub(super) mod sequences;
+pub(super) mod short_aliases;
 pub(super) mod stars;
 pub(super) mod storage;
 pub(super) mod table_functions;

@@ -97,6 +97,8 @@ pub enum ErrorKind {
     DuplicateAlias,
     /// A window, or a call over one, that cannot be.
     Windowing,
+    /// A recursive query reads itself where it cannot.
+    InvalidRecursion,
     /// A row would not be in the view that it goes through.
     ViewCheck,
     /// A value is not of the type that is wanted.
@@ -197,6 +199,7 @@ impl ErrorKind {
             Self::DuplicateColumn => "42701",
             Self::DuplicateAlias => "42712",
             Self::Windowing => "42P20",
+            Self::InvalidRecursion => "42P19",
             Self::ViewCheck => "44000",
             Self::TypeMismatch => "42804",
             Self::WrongObject => "42809",

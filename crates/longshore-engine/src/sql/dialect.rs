@@ -77,7 +77,7 @@ impl Dialect for LongshoreDialect {
         if is_name {
             return Some(parser.parse_identifier().map(Expr::Identifier));
         }
-        call_syntax::prefix(parser).or_else(|| precedence::prefix(parser))
+        values_as_query(parser).or_else(|| call_syntax::prefix(parser)).or_else(|| precedence::prefix(parser))
     }
 
     fn parse_infix(&self, parser: &mut Parser, left: &Expr, _precedence: u8) -> Option<Result<Expr, ParserError>> {
@@ -161,6 +161,22 @@ impl Dialect for LongshoreDialect {
         supports_xml_expressions
         supports_comment_optimizer_hint
     }
+}
+
+/// `(VALUES (1))` where an expression stands: a query of one value.
+fn values_as_query(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    let is_values = parser.peek_token_ref().token == Token::LParen
+        && matches!(&parser.peek_nth_token_ref(1).token, Token::Word(word) if word.keyword == Keyword::VALUES)
+        && parser.peek_nth_token_ref(2).token == Token::LParen;
+    if !is_values {
+        return None;
+    }
+    parser.advance_token();
+    let query = parser.parse_query().and_then(|query| {
+        parser.expect_token(&Token::RParen)?;
+        Ok(Expr::Subquery(query))
+    });
+    Some(query)
 }
 
 #[cfg(test)]

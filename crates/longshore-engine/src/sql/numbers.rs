@@ -58,6 +58,23 @@ pub(super) fn refuse_hexadecimal(sql: &str, tokens: &[TokenWithSpan]) -> Result<
     Ok(())
 }
 
+/// Refuses `123abc`, as PostgreSQL 15 does: somebody who writes it means neither a number nor a name behind it.
+pub(super) fn refuse_junk(tokens: &[TokenWithSpan]) -> Result<(), Error> {
+    for pair in tokens.windows(2) {
+        if let [TokenWithSpan { token: Token::Number(number, _), span }, TokenWithSpan { token: Token::Word(word), .. }] =
+            pair
+            && word.quote_style.is_none()
+        {
+            let at = span.start;
+            return Err(Error::syntax(format!(
+                "syntax error: trailing junk after numeric literal at \"{number}{}\"{at}; put a space between them",
+                word.value
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Marks the numbers of `statement`.
 pub(crate) fn mark_statement(statement: &mut Statement) {
     if let Statement::Insert(Insert { source: Some(source), .. }) = statement

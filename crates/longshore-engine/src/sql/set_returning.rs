@@ -8,14 +8,14 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Select, SelectItem, Statement,
-    TableFactor, TableFunctionArgs, Visit, VisitMut, Visitor, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, Select, SelectItem,
+    Statement, TableFactor, TableFunctionArgs, Visit, VisitMut, Visitor, VisitorMut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-use crate::sql::build;
 use crate::sql::expressions::each_own;
+use crate::sql::{build, set_returning_order};
 
 /// Functions that give rows.
 const SET_RETURNING: [&str; 19] = [
@@ -62,6 +62,11 @@ struct Writer<F> {
 
 impl<F: Fn(&str) -> bool> VisitorMut for Writer<F> {
     type Break = Infallible;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
+        set_returning_order::write_out(query);
+        ControlFlow::Continue(())
+    }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
         for item in &mut select.projection {
@@ -144,7 +149,8 @@ fn is_call_of(expr: &Expr, name: &str) -> bool {
     matches!(expr, Expr::Function(function) if function.name.to_string() == name)
 }
 
-fn is_set_call(expr: &Expr) -> bool {
+/// Whether it is a call of a function that gives rows, other than `unnest`.
+pub(super) fn is_set_call(expr: &Expr) -> bool {
     matches!(expr, Expr::Function(function) if SET_RETURNING.contains(&function.name.to_string().to_lowercase().as_str()))
 }
 

@@ -1,5 +1,5 @@
 //! What says the same as something longer, written out: `FROM t` and `FROM t SELECT a`, FETCH FIRST, ORDER BY ALL, SELECT
-//! INTO, PIVOT and UNPIVOT in FROM (`pivot`). Not here: `TABLE t`, and `FROM t` with more clauses (`table`), which the parser does not read.
+//! INTO, PIVOT and UNPIVOT in FROM (`pivot`), GROUP BY (`grouping`). Not here: `TABLE t`, and `FROM t` with more clauses (`table`), which the parser does not read.
 
 mod ties;
 
@@ -16,7 +16,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::Error;
 use crate::sql::expressions::flow;
-use crate::sql::pivot;
+use crate::sql::{grouping, pivot};
 
 /// Writes out what stands in `tree`.
 ///
@@ -31,7 +31,7 @@ pub(super) fn write_out(tree: &mut impl VisitMut) -> Result<(), Error> {
 
 /// Whether a statement of these tokens may have any of it: a long list of VALUES need not be walked.
 pub(super) fn may_stand_in(tokens: &[TokenWithSpan]) -> bool {
-    let keywords = [Keyword::FROM, Keyword::FETCH, Keyword::ALL];
+    let keywords = [Keyword::FROM, Keyword::FETCH, Keyword::ALL, Keyword::GROUP, Keyword::HAVING];
     tokens.iter().any(|token| matches!(&token.token, Token::Word(word) if keywords.contains(&word.keyword)))
 }
 
@@ -72,7 +72,7 @@ impl VisitorMut for Writer {
                 star(options);
             }
         }
-        ControlFlow::Continue(())
+        flow(grouping::write_out(select))
     }
 }
 

@@ -10,6 +10,7 @@ use sqlparser::ast::{
 };
 
 use super::build::call;
+use super::cast_calls;
 
 /// Puts them in their place.
 pub(crate) fn rewrite(statement: &mut Statement) {
@@ -69,7 +70,8 @@ impl VisitorMut for Rewriter {
     }
 }
 
-/// `to_number` as a cast of the digits that it finds, and `make_interval` and its like with their arguments in their places.
+/// `to_number` as a cast of the digits that it finds, `make_interval` and its like with their arguments in their places,
+/// and calls that are casts.
 fn of_function(mut function: Function) -> Expr {
     let [ObjectNamePart::Identifier(name)] = function.name.0.as_mut_slice() else { return Expr::Function(function) };
     match name.value.to_ascii_lowercase().as_str() {
@@ -83,8 +85,9 @@ fn of_function(mut function: Function) -> Expr {
                 && let FunctionArguments::List(list) = &mut function.args
             {
                 place(&mut list.args, names);
+                return Expr::Function(function);
             }
-            Expr::Function(function)
+            cast_calls::written_out(function)
         }
     }
 }

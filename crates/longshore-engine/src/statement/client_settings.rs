@@ -1,20 +1,29 @@
-//! PostgreSQL's settings that clients send before all else.
+//! PostgreSQL's settings that clients send before all else, and those of its planner.
 //!
 //! Those that mean nothing here are kept and shown. Of those that mean something, the values by which this database works
 //! anyway are accepted; others would promise what is not done, and are refused by name. Each session has its own.
+//! A rollback takes back what its block has set, and SET LOCAL holds until the end of the block.
 //! Not here: settings of transactions (`transaction`) and of the database (`settings`).
+
+mod planner;
 
 use std::collections::BTreeMap;
 
+use planner::PLANNER_SETTINGS;
 use sqlparser::ast::{ContextModifier, Expr, Set, Statement, UnaryOperator, Value};
 
 use super::schemas;
-use crate::{Error, Outcome};
+use super::settings::{bool_of, on_or_off};
+use crate::{Error, Outcome, Report};
 
 /// What a setting takes.
 enum Takes {
     /// Any text: it means nothing here.
     Any,
+    /// On or off, which means nothing here.
+    Switch,
+    /// A number, which may have a unit; it means nothing here.
+    Number,
     /// One of these, which is kept; compared without case and spaces.
     OneOf(&'static [&'static str]),
     /// What it is anyway, which these say, too.
@@ -59,39 +68,89 @@ const SETTINGS: [Setting; 24] = [
 
 const MESSAGES: [&str; 9] = ["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"];
 
+/// Values that are not as they are at first.
+type Values = BTreeMap<&'static str, String>;
+
 /// The settings of a session that are not as they are at first.
 #[derive(Debug, Default)]
-pub(crate) struct ClientSettings(BTreeMap<&'static str, String>);
+pub(crate) struct ClientSettings {
+    values: Values,
+    /// What holds behind the open block, once it has set something.
+    block: Option<BehindBlock>,
+}
+
+/// What settings are behind a block.
+#[derive(Debug)]
+struct BehindBlock {
+    committed: Values,
+    rolled_back: Values,
+}
+
+/// How far a SET reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// To the end of the session.
+    Session,
+    /// To the end of the session, unless the open block is rolled back.
+    OpenBlock,
+    /// To the end of the open block.
+    Local,
+    /// It is local to a block, and none is open.
+    Nothing,
+}
+
+impl Reach {
+    /// That of a SET which is local or not; `is_open` says that a block is open.
+    pub(crate) fn new(is_local: bool, is_open: bool) -> Self {
+        match (is_local, is_open) {
+            (false, false) => Self::Session,
+            (false, true) => Self::OpenBlock,
+            (true, true) => Self::Local,
+            (true, false) => Self::Nothing,
+        }
+    }
+}
 
 impl ClientSettings {
-    /// Executes `statement` if it is SET of one of them.
-    pub(crate) fn execute(&mut self, statement: &Statement) -> Option<Result<Outcome, Error>> {
+    /// Executes `statement` if it is SET of one of them; `is_open` says that a block is open.
+    pub(crate) fn execute(&mut self, statement: &Statement, is_open: bool) -> Option<Result<Outcome, Error>> {
         let Statement::Set(set) = statement else { return None };
-        let (name, values) = match set {
+        let (name, values, is_local) = match set {
             Set::SingleAssignment {
-                scope: None | Some(ContextModifier::Session),
+                scope: scope @ (None | Some(ContextModifier::Session | ContextModifier::Local)),
                 hivevar: false,
                 variable,
                 values,
-            } => (variable.to_string(), values.clone()),
+            } => (variable.to_string(), values.clone(), *scope == Some(ContextModifier::Local)),
             Set::SetNames { charset_name, collation_name: None } => {
-                ("client_encoding".to_owned(), vec![Expr::Identifier(charset_name.clone())])
+                ("client_encoding".to_owned(), vec![Expr::Identifier(charset_name.clone())], false)
             }
             _ => return None,
         };
         let setting = setting(&name)?;
-        Some(self.set(setting, &values).map(|()| Outcome::done("SET")))
+        let reach = Reach::new(is_local, is_open);
+        let notice = (reach == Reach::Nothing)
+            .then(|| "SET LOCAL does nothing outside of a transaction block; BEGIN opens one".to_owned());
+        let done = Outcome::Done { tag: "SET".to_owned(), report: Report::default(), notice };
+        Some(self.set(setting, &values, reach).map(|()| done))
     }
 
-    /// All of them as they were at first.
-    pub(crate) fn reset(&mut self) {
-        self.0.clear();
+    /// All of them as they were at first; `is_open` says that a block is open.
+    pub(crate) fn reset(&mut self, is_open: bool) {
+        self.change(Reach::new(false, is_open), Values::clear);
+    }
+
+    /// A block has ended. Returns whether it had set something.
+    pub(crate) fn end_block(&mut self, is_committed: bool) -> bool {
+        let Some(BehindBlock { committed, rolled_back }) = self.block.take() else { return false };
+        self.values = if is_committed { committed } else { rolled_back };
+        true
     }
 
     /// The settings, and their values.
     pub(crate) fn shown(&self) -> impl Iterator<Item = (&'static str, String)> {
-        SETTINGS.iter().map(|Setting(name, default, _)| {
-            (*name, self.0.get(name).map_or_else(|| (*default).to_owned(), String::clone))
+        all().map(|Setting(name, default, _)| {
+            (*name, self.values.get(name).map_or_else(|| (*default).to_owned(), String::clone))
         })
     }
 
@@ -101,11 +160,33 @@ impl ClientSettings {
     }
 
     /// Keeps a value that others have looked at.
-    pub(crate) fn keep(&mut self, name: &'static str, value: &str) {
-        self.0.insert(name, value.to_owned());
+    pub(crate) fn keep(&mut self, name: &'static str, value: &str, reach: Reach) {
+        self.change(reach, |values| {
+            values.insert(name, value.to_owned());
+        });
     }
 
-    fn set(&mut self, Setting(name, default, takes): &'static Setting, values: &[Expr]) -> Result<(), Error> {
+    fn change(&mut self, reach: Reach, change: impl Fn(&mut Values)) {
+        if reach == Reach::Nothing {
+            return;
+        }
+        if reach != Reach::Session {
+            let now = &self.values;
+            let behind =
+                self.block.get_or_insert_with(|| BehindBlock { committed: now.clone(), rolled_back: now.clone() });
+            if reach == Reach::OpenBlock {
+                change(&mut behind.committed);
+            }
+        }
+        change(&mut self.values);
+    }
+
+    fn set(
+        &mut self,
+        Setting(name, default, takes): &'static Setting,
+        values: &[Expr],
+        reach: Reach,
+    ) -> Result<(), Error> {
         let is_default = matches!(values, [Expr::Identifier(word)] if word.value.eq_ignore_ascii_case("default"));
         let said = if *name == "search_path" && !is_default {
             schemas::path_text(values)
@@ -117,11 +198,22 @@ impl ClientSettings {
         };
         let folded = |text: &str| text.to_lowercase().replace(' ', "");
         if is_default {
-            self.0.remove(name);
+            self.change(reach, |values| {
+                values.remove(name);
+            });
             return Ok(());
         }
         let known = match takes {
-            Takes::Any => None,
+            Takes::Switch => {
+                let is_on = bool_of(&said.to_lowercase())
+                    .ok_or_else(|| Error::invalid(format!("parameter \"{name}\" requires a Boolean value")))?;
+                self.keep(name, on_or_off(is_on), reach);
+                return Ok(());
+            }
+            Takes::Number if !is_number(&said) => {
+                return Err(Error::invalid(format!("invalid value for parameter \"{name}\": \"{said}\"")));
+            }
+            Takes::Any | Takes::Number => None,
             Takes::OneOf(known) | Takes::Same(known) => Some(known),
             Takes::Nothing => return Err(Error::invalid(format!("{name} cannot be changed; it is {default}"))),
         };
@@ -134,14 +226,25 @@ impl ClientSettings {
             });
         }
         if !matches!(takes, Takes::Same(_)) {
-            self.0.insert(*name, said);
+            self.keep(name, &said, reach);
         }
         Ok(())
     }
 }
 
+/// A number with or without a unit: `0`, `1.5`, `64kB`.
+fn is_number(text: &str) -> bool {
+    let number = text.trim().trim_end_matches(|char: char| char.is_ascii_alphabetic()).trim_end();
+    number.parse::<f64>().is_ok()
+}
+
+/// All settings.
+fn all() -> impl Iterator<Item = &'static Setting> {
+    SETTINGS.iter().chain(&PLANNER_SETTINGS)
+}
+
 fn setting(name: &str) -> Option<&'static Setting> {
-    SETTINGS.iter().find(|Setting(known, ..)| known.eq_ignore_ascii_case(name))
+    all().find(|Setting(known, ..)| known.eq_ignore_ascii_case(name))
 }
 
 fn text(value: &Expr) -> Option<String> {

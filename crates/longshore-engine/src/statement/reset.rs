@@ -9,7 +9,7 @@ use crate::{Error, Outcome};
 pub(super) fn reset_settings(session: &mut SessionContext<'_>, reset: &Reset) -> Result<Outcome, Error> {
     let name = match reset {
         Reset::ALL => {
-            session.settings.reset();
+            session.settings.reset(session.block.is_open());
             for name in transaction::SESSION_SETTINGS.into_iter().chain(time_settings::NAMES) {
                 reset_setting(session, &ObjectName::from(vec![Ident::new(name)]))?;
             }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, SelectItem, Set, SetExpr,
-    Statement, Value,
+    ContextModifier, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart,
+    SelectItem, Set, SetExpr, Statement, Value,
 };
 
+use super::client_settings::Reach;
 use super::{SessionContext, follow_path, set};
 use crate::sql::names;
 use crate::{Error, Outcome, RowStream};
@@ -37,19 +38,15 @@ pub(super) fn set_config(session: &mut SessionContext<'_>, statement: &Statement
 }
 
 fn run(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool) -> Result<Outcome, Error> {
-    if is_local {
-        return Err(Error::unsupported(
-            "set_config for one transaction is not supported; give false as its third value",
-        ));
-    }
     if name.eq_ignore_ascii_case("search_path") {
         super::schemas::path_of(value)?;
-        session.settings.keep("search_path", value);
+        session.settings.keep("search_path", value, Reach::new(is_local, session.block.is_open()));
         follow_path(session, Outcome::done("SET"))?;
     } else {
         let values = vec![Expr::Value(Value::SingleQuotedString(value.to_owned()).into())];
         let variable = ObjectName::from(vec![Ident::new(name)]);
-        let statement = Statement::Set(Set::SingleAssignment { scope: None, hivevar: false, variable, values });
+        let scope = is_local.then_some(ContextModifier::Local);
+        let statement = Statement::Set(Set::SingleAssignment { scope, hivevar: false, variable, values });
         let unknown =
             || Err(Error::no_object(format!("unrecognized configuration parameter {}", names::literal(name))));
         set(session, &statement).unwrap_or_else(unknown)?;

@@ -16,6 +16,10 @@ pub(super) fn first_record(files: &Files, task: &SpanTask, scratch: &mut Scratch
     let mut count = 0;
     while let Ok(Some(piece)) = cursor.next(files, task, scratch) {
         count += piece.records();
+        // The parse ends at a record that is not as it should be.
+        if piece.bytes == 0 {
+            break;
+        }
     }
     files.record_counts().tell(task.sequence, count, files.numbers());
     if let Some(first) = files.record_counts().wait(task.sequence, task.file.first_span, files.stops()) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
+use super::order;
 use super::script::Statement;
 use crate::engine::Engine;
 use crate::rows::Refusal;
@@ -137,7 +138,10 @@ impl Both {
 /// What PostgreSQL's reply is.
 fn given(reply: Reply) -> Given {
     match reply.columns {
-        None => Given { heading: None, rows: vec![vec![Some(reply.tag)]] },
+        None => {
+            let written = records(&String::from_utf8_lossy(&reply.copied)).into_iter();
+            Given { heading: None, rows: written.chain([vec![Some(reply.tag)]]).collect() }
+        }
         Some(columns) => {
             let heading = columns.into_iter().map(|(name, _)| Some(name)).collect();
             Given { heading: Some(heading), rows: reply.rows }
@@ -145,7 +149,7 @@ fn given(reply: Reply) -> Given {
     }
 }
 
-/// The records of CSV that COPY writes: a field without quotes and characters is NULL.
+/// The records that COPY writes, as if they were CSV: a field without quotes and characters is NULL.
 fn records(text: &str) -> Vec<Row> {
     let (mut rows, mut row, mut field, mut is_quoted) = (Vec::new(), Vec::new(), String::new(), false);
     let mut chars = text.chars().peekable();
@@ -207,18 +211,18 @@ fn have_same_rows(sql: &str, ours: &Given, theirs: &Given) -> bool {
         rows.sort_unstable();
         rows
     };
-    !is_ordered(sql) && are_same(&sorted(ours), &sorted(theirs))
-}
-
-/// Whether a query gives its rows an order, outside of parentheses.
-fn is_ordered(sql: &str) -> bool {
-    let mut depth = 0_i32;
-    let lower = sql.to_ascii_lowercase();
-    let found = lower.char_indices().any(|(at, char)| {
-        depth += i32::from(char == '(') - i32::from(char == ')');
-        depth == 0 && lower[at..].starts_with("order") && lower[at + 5..].trim_start().starts_with("by")
-    });
-    found || lower.trim_start().starts_with('(') && lower.contains("order by")
+    if !are_same(&sorted(ours), &sorted(theirs)) {
+        return false;
+    }
+    let Some(sorted_by) = order::sorted_by(sql) else { return true };
+    // Rows that are equal by all that they are sorted by come in any order.
+    let heading = theirs.heading.as_deref().unwrap_or_default();
+    order::keys(sql, &sorted_by, heading).is_some_and(|keys| {
+        let of = |given: &Given| -> Vec<Row> {
+            given.rows.iter().map(|row| keys.iter().map(|&key| row.get(key).cloned().flatten()).collect()).collect()
+        };
+        are_same(&of(ours), &of(theirs))
+    })
 }
 
 fn are_same(ours: &[Row], theirs: &[Row]) -> bool {

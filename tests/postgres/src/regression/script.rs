@@ -9,6 +9,8 @@ use std::path::Path;
 use longshore_engine::split;
 use regex::Regex;
 
+use super::text_format::TextFormat;
+
 /// A statement of a script.
 #[derive(Clone, Debug)]
 pub struct Statement {
@@ -67,6 +69,7 @@ struct Reader {
     copy_from_stdin: Regex,
     variable: Regex,
     copy_from_file: Regex,
+    text_format: TextFormat,
 }
 
 impl Reader {
@@ -77,9 +80,10 @@ impl Reader {
             variables: BTreeMap::new(),
             folder: folder.display().to_string(),
             command_in_statement: regex(r"(^|\s)\\(gset|gexec|gdesc|gx|g|crosstabview|watch|bind)\b.*$"),
-            copy_from_stdin: regex(r"(?is)^copy\s.*\sfrom\s+stdin\b"),
+            copy_from_stdin: regex(r"(?is)^(\s|--[^\n]*\n|/\*.*?\*/)*copy\s.*\sfrom\s+stdin\b"),
             variable: regex(r#":(['"]?)([A-Za-z_][A-Za-z0-9_]*)['"]?"#),
-            copy_from_file: regex(r"(?is)^(copy\s.*\sfrom\s+)'([^']*/data/[^']*)'"),
+            copy_from_file: regex(r"(?is)^((?:\s|--[^\n]*\n|/\*.*?\*/)*copy\s.*\sfrom\s+)'([^']*/data/[^']*)'"),
+            text_format: TextFormat::default(),
         }
     }
 
@@ -129,7 +133,7 @@ impl Reader {
             }
             None => (text.into_owned(), Vec::new()),
         };
-        Statement { sql, input, line: 0, needs_psql }
+        Statement { sql: self.text_format.said(&sql), input, line: 0, needs_psql }
     }
 
     fn command(&mut self, line: &str) {

@@ -2,7 +2,7 @@
 
 mod encodings;
 
-use super::calls::Kind::{BigInt, Bool, Bytes, Int, Text};
+use super::calls::Kind::{BigInt, Bool, Bytes, Double, Int, Text};
 use super::calls::{Given, Overload, Row, count, of};
 use super::text;
 use crate::{Error, ErrorKind};
@@ -71,6 +71,11 @@ const OVERLOADS: &[Overload] = &[
     of("byteacat", &[Bytes, Bytes], Bytes, |row| Ok([row.bytes(0), row.bytes(1)].concat().into())),
     of("hex", &[Bytes], Text, |row| encodings::encoded(row.bytes(0), "hex").map(|text| text.to_uppercase().into())),
     of("unhex", &[Text], Bytes, |row| encodings::decoded(row.text(0), "hex").map(Given::from)),
+    of("int4send", &[Int], Bytes, |row| Ok(row.int(0).to_be_bytes().to_vec().into())),
+    of("int8send", &[BigInt], Bytes, |row| Ok(row.bigint(0).to_be_bytes().to_vec().into())),
+    // A REAL arrives as the DOUBLE PRECISION that it is, too.
+    of("float4send", &[Double], Bytes, |row| Ok((row.double(0) as f32).to_be_bytes().to_vec().into())),
+    of("float8send", &[Double], Bytes, |row| Ok(row.double(0).to_be_bytes().to_vec().into())),
     of("bytealike", &[Bytes, Bytes], Bool, |row| is_like(row.bytes(0), row.bytes(1)).map(Given::from)),
     of("like_escape", &[Bytes, Bytes], Bytes, |row| like_escape(row.bytes(0), row.bytes(1)).map(Given::from)),
 ];

@@ -8,3 +8,4 @@ mod floats;
 pub(in crate::datafusion) mod functions;
 pub(in crate::datafusion) mod lists;
 pub(in crate::datafusion) mod operators;
+mod spreads;

@@ -12,7 +12,9 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{AggregateFunction, Between, InList, InSubquery, ScalarFunction};
+use datafusion::logical_expr::expr::{
+    AggregateFunction, Between, InList, InSubquery, ScalarFunction, WindowFunction, WindowFunctionDefinition,
+};
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPlanBuilder, Operator};
 
@@ -24,6 +26,7 @@ use super::numeric::keys::key;
 use super::numeric::values::Numbers;
 use super::numeric::{data_type, is_exact, is_numeric};
 use super::patterns::operators::{bytes_like, matching};
+use super::shifted::COMPUTED;
 
 /// Functions whose arguments have one type.
 const OF_ONE_TYPE: [&str; 5] = ["coalesce", "nullif", "nvl", "greatest", "least"];
@@ -71,6 +74,7 @@ impl FunctionRewrite for PostgresOperators {
                 let call = Expr::AggregateFunction(AggregateFunction { func, params });
                 Ok(Transformed::new_transformed(call, changed))
             }
+            Expr::WindowFunction(call) => with_default(call, schema),
             Expr::ScalarFunction(call) if OF_ONE_TYPE.contains(&call.func.name()) => {
                 let ScalarFunction { func, args } = call;
                 let (args, changed) = united(args, of_list, schema)?;
@@ -92,6 +96,25 @@ impl FunctionRewrite for PostgresOperators {
             other => Ok(Transformed::no(other)),
         }
     }
+}
+
+/// `lag(value, offset, default)` and `lead` of numbers of two types in the type of both.
+fn with_default(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let is_shift = match &call.fun {
+        WindowFunctionDefinition::WindowUDF(function) => {
+            ["lag", "lead"].contains(&function.name().trim_end_matches(COMPUTED))
+        }
+        WindowFunctionDefinition::AggregateUDF(_) => false,
+    };
+    if !is_shift || call.params.args.len() != 3 {
+        return Ok(Transformed::no(Expr::WindowFunction(call)));
+    }
+    let ends = [0, 2].map(|at| call.params.args[at].clone());
+    let (ends, changed) = united(ends.to_vec(), of_list, schema)?;
+    for (at, end) in [0, 2].into_iter().zip(ends) {
+        call.params.args[at] = end;
+    }
+    Ok(Transformed::new_transformed(Expr::WindowFunction(call), changed))
 }
 
 /// CASE, COALESCE and the like of numbers of several types in the type of all of them.
@@ -288,7 +311,9 @@ fn in_subquery(subquery: InSubquery, schema: &DFSchema) -> Result<Transformed<Ex
     let InSubquery { expr, mut subquery, negated } = subquery;
     let found = subquery.subquery.schema().fields().first().map(|field| field.data_type().clone());
     let common = match (expr.get_type(schema), found) {
-        (Ok(expr), Some(found)) if !found.is_floating() && (is_numeric(&expr) || is_numeric(&found)) => {
+        (Ok(expr), Some(found))
+            if !expr.is_floating() && !found.is_floating() && (is_numeric(&expr) || is_numeric(&found)) =>
+        {
             Some(data_type())
         }
         (Ok(expr), Some(found)) => of_operands(&expr, &found),

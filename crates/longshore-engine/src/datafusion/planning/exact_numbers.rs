@@ -12,14 +12,16 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::functions_aggregate::first_last::first_value_udaf;
-use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
+use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::utils::grouping_set_to_exprlist;
 use datafusion::logical_expr::{
     Aggregate, AggregateUDF, Case, Distinct, DistinctOn, Expr, ExprSchemable, GroupingSet, LogicalPlan,
-    LogicalPlanBuilder, SortExpr, Window, WindowFunctionDefinition,
+    LogicalPlanBuilder, SortExpr, Window, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
 };
 use datafusion::optimizer::AnalyzerRule;
 
+use crate::Error;
+use crate::datafusion::errors::external;
 use crate::datafusion::functions::checked::CheckedSum;
 use crate::datafusion::functions::exact::operators::quotient;
 use crate::datafusion::functions::numeric::keys::{key, text_key};
@@ -39,6 +41,28 @@ impl AnalyzerRule for ExactNumbers {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         Ok(plan.transform_up_with_subqueries(rewritten)?.data)
     }
+}
+
+/// Refuses frames that add to a NUMERIC: windows are sorted by its key, to which nothing can be added.
+fn refuse_offsets(window: &Window) -> Result<()> {
+    let has_offset = |bound: &WindowFrameBound| match bound {
+        WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) => !offset.is_null(),
+        WindowFrameBound::CurrentRow => false,
+    };
+    let adds = |expr: &Expr| {
+        let Expr::WindowFunction(call) = expr.clone().unalias() else { return false };
+        let WindowFunctionParams { order_by, window_frame: frame, .. } = &call.params;
+        frame.units == WindowFrameUnits::Range
+            && (has_offset(&frame.start_bound) || has_offset(&frame.end_bound))
+            && order_by.iter().any(|sort| is_of_numeric(&sort.expr, window.input.schema()))
+    };
+    if window.window_expr.iter().any(adds) {
+        return Err(external(Error::unsupported(
+            "RANGE with an offset over NUMERIC without a precision is not supported; cast what is ordered by to NUMERIC(p, s) or \
+             DOUBLE PRECISION",
+        )));
+    }
+    Ok(())
 }
 
 fn rewritten(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -76,7 +100,10 @@ fn rewritten(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             }
             Ok(Transformed::new_transformed(LogicalPlan::Join(join), changed))
         }
-        LogicalPlan::Window(window) => of_window(window),
+        LogicalPlan::Window(window) => {
+            refuse_offsets(&window)?;
+            of_window(window)
+        }
         LogicalPlan::Aggregate(aggregate) => of_aggregate(aggregate),
         other => Ok(Transformed::no(other)),
     }

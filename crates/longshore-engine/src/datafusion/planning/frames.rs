@@ -8,14 +8,16 @@ use std::ops::ControlFlow;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::Expr as Planned;
 use sqlparser::ast::{
-    CaseWhen, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Interval,
-    ObjectName, Statement, Value, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
+    CaseWhen, DataType, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    Interval, ObjectName, Statement, Value, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
 };
 
 use super::expressions;
 use super::planner::Planner;
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::functions::shifted::COMPUTED;
+use crate::datafusion::functions::time::kinds::{Kind, time_kind};
+use crate::datafusion::functions::time::shown::usual_texts;
 use crate::sql::build;
 use crate::sql::expressions::flow;
 use crate::sql::frames::Exclusion;
@@ -52,6 +54,32 @@ fn is_computed(name: &ObjectName, arguments: &FunctionArguments) -> bool {
         _ => false,
     };
     !list.args.iter().skip(first).all(is_literal)
+}
+
+/// What an offset is that is written as a text: that of an interval, or of a number, as the order is one of times or not.
+fn text_of(offset: &Expr) -> Option<String> {
+    let written = match offset {
+        Expr::Cast { expr, data_type: DataType::Interval { fields: None, precision: None }, .. } => expr.as_ref(),
+        written => written,
+    };
+    match written {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// A text as the planner takes it for an offset.
+fn interval(text: String) -> Expr {
+    Expr::Interval(Interval {
+        value: Box::new(build::value(Value::SingleQuotedString(text))),
+        leading_field: None,
+        leading_precision: None,
+        last_field: None,
+        fractional_seconds_precision: None,
+    })
 }
 
 struct Frames<'a> {
@@ -109,11 +137,25 @@ impl Frames<'_> {
         let (WindowFrameBound::Preceding(Some(offset)) | WindowFrameBound::Following(Some(offset))) = bound else {
             return Ok(());
         };
+        let refused =
+            |problem: &str| Error::new(ErrorKind::Windowing, format!("frame {which} offset must not be {problem}"));
+        if let Some(text) = text_of(offset) {
+            match text.trim().parse::<f64>() {
+                Ok(number) if number.is_nan() => {
+                    return Err(Error::invalid("invalid preceding or following size in window function"));
+                }
+                Ok(number) if number.is_infinite() => {
+                    return Err(Error::unsupported("an offset of a frame that is infinite is not supported"));
+                }
+                Ok(number) if number < 0.0 => return Err(refused("negative")),
+                _ => {}
+            }
+            **offset = interval(text);
+            return Ok(());
+        }
         if matches!(offset.as_ref(), Expr::Value(_) | Expr::Interval(_)) {
             return Ok(());
         }
-        let refused =
-            |problem: &str| Error::new(ErrorKind::Windowing, format!("frame {which} offset must not be {problem}"));
         let named = ExprWithAlias { expr: offset.as_ref().clone(), alias: None };
         let schema = DFSchema::empty();
         let planned = self.planner.plan_expression(named, &schema).map_err(from_datafusion)?;
@@ -124,20 +166,18 @@ impl Frames<'_> {
         if value.is_null() {
             return Err(refused("null"));
         }
-        let interval = |text: String| {
-            Expr::Interval(Interval {
-                value: Box::new(build::value(Value::SingleQuotedString(text))),
-                leading_field: None,
-                leading_precision: None,
-                last_field: None,
-                fractional_seconds_precision: None,
-            })
-        };
         **offset = match &value {
             ScalarValue::IntervalMonthDayNano(_)
             | ScalarValue::IntervalDayTime(_)
             | ScalarValue::IntervalYearMonth(_) => interval(value.to_string()),
             ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) => interval(text.clone()),
+            span if time_kind(&span.data_type()) == Some(Kind::Interval) => {
+                let texts = span.to_array().and_then(|array| Ok(usual_texts(&array)?)).map_err(from_datafusion)?;
+                if texts.value(0).starts_with('-') {
+                    return Err(refused("negative"));
+                }
+                interval(texts.value(0).to_owned())
+            }
             number => {
                 let number = number.to_string();
                 if number.starts_with('-') {

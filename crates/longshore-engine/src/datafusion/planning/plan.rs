@@ -42,8 +42,8 @@ use crate::datafusion::scan::table::RelationTable;
 use crate::sql;
 use crate::sql::expressions::each_query;
 use crate::sql::{
-    arrays, cast_names, expansion, headings, named_arguments, numbers, recursive, repeated, rows, set_returning,
-    time_syntax, unnamed, windows,
+    arrays, cast_names, expansion, headings, lateral_names, named_arguments, numbers, recursive, repeated, rows,
+    set_returning, time_syntax, unnamed, values_lists, windows,
 };
 use crate::{Error, ErrorKind};
 
@@ -134,6 +134,7 @@ impl Planner {
         Box::pin(async move {
             let mut statement = statement;
             rows::write_out(&mut statement)?;
+            values_lists::put_in_from(&mut statement);
             headings::name_within(&mut statement);
             repeated::name_repeated(&mut statement);
             let mut queries = 0;
@@ -151,6 +152,7 @@ impl Planner {
             time_syntax::rewrite(&mut statement);
             arrays::write_out(&mut statement);
             named_arguments::write_out(&mut statement);
+            lateral_names::write_out(&mut statement);
             set_returning::write_out(&mut statement, |name| self.functions.scalar.contains_key(name));
             numbers::mark_statement(&mut statement);
             windows::written_out(&mut statement)?;

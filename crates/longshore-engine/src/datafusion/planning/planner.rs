@@ -17,6 +17,7 @@ use sqlparser::ast::{ObjectNamePart, Statement, TableFactor, Visit, Visitor};
 use super::function_registry::Functions;
 use super::names::{Names, OneSchema};
 use super::samples::Samples;
+use super::short_aliases::ShortAliases;
 use super::storage::StorageCalls;
 use super::table_functions::TableFunctions;
 use super::values::ValuesInFrom;
@@ -73,8 +74,15 @@ impl Planner {
             transaction: Arc::clone(transaction),
             control: Arc::clone(control),
         };
-        let relations: [Arc<dyn RelationPlanner>; 5] =
-            [Arc::new(files), Arc::new(storage), Arc::new(ValuesInFrom), Arc::new(Samples), Arc::new(TableFunctions)];
+        // The last one is asked first.
+        let relations: [Arc<dyn RelationPlanner>; 6] = [
+            Arc::new(files),
+            Arc::new(storage),
+            Arc::new(ValuesInFrom),
+            Arc::new(Samples),
+            Arc::new(TableFunctions),
+            Arc::new(ShortAliases),
+        ];
         for planner in relations {
             state.register_relation_planner(planner).expect("the state of a session takes planners of relations");
         }

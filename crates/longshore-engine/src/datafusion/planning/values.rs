@@ -5,13 +5,17 @@
 
 use std::mem;
 
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
 use datafusion::logical_expr::{self, ExprSchemable, LogicalPlanBuilder};
 use sqlparser::ast::{Expr, Parens, Query, SetExpr, TableFactor};
 
+use crate::datafusion::functions::casts::cast_number;
 use crate::datafusion::functions::nested::text_out::is_nested;
 use crate::datafusion::functions::nested_casts;
+use crate::datafusion::functions::numeric::{data_type, is_exact, is_numeric};
+use crate::datafusion::functions::operators::of_list;
 
 /// Plans VALUES in FROM.
 #[derive(Debug)]
@@ -34,7 +38,7 @@ impl RelationPlanner for ValuesInFrom {
             let values = row.content.into_iter().map(|value| context.sql_to_expr(value, &no_columns));
             values.collect::<Result<Vec<_>>>()
         });
-        let rows = texts_as_others(rows.collect::<Result<Vec<_>>>()?);
+        let rows = numbers_as_numeric(texts_as_others(rows.collect::<Result<Vec<_>>>()?))?;
         let plan = LogicalPlanBuilder::values(rows)?.build()?;
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias.take()))))
     }
@@ -55,6 +59,30 @@ fn texts_as_others(mut rows: Vec<Vec<logical_expr::Expr>>) -> Vec<Vec<logical_ex
         }
     }
     rows
+}
+
+/// The rows, with other numbers, and texts that are written, beside a NUMERIC in their column as such; all of them as floats if
+/// one is a float.
+fn numbers_as_numeric(mut rows: Vec<Vec<logical_expr::Expr>>) -> Result<Vec<Vec<logical_expr::Expr>>> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let nothing = DFSchema::empty();
+    for column in 0..columns {
+        let types = rows.iter().filter_map(|row| row.get(column)?.get_type(&nothing).ok());
+        let types: Vec<_> = types.filter(|known| !known.is_null() && !known.is_string()).collect();
+        let is_number = |known: &DataType| is_exact(known) || known.is_floating();
+        if !types.iter().any(is_numeric) || !types.iter().all(is_number) {
+            continue;
+        }
+        let common = of_list(&types).unwrap_or_else(data_type);
+        for value in rows.iter_mut().filter_map(|row| row.get_mut(column)) {
+            let known = value.get_type(&nothing)?;
+            let is_written = matches!(value, logical_expr::Expr::Literal(..));
+            if known != common && !known.is_null() && (is_written || !known.is_string()) {
+                *value = cast_number(mem::take(value), &common, &nothing)?;
+            }
+        }
+    }
+    Ok(rows)
 }
 
 /// The rows of a query that is VALUES and nothing else.

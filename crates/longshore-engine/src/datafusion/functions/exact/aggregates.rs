@@ -1,5 +1,5 @@
-//! Sums, averages, variances and standard deviations of exact numbers, exact as PostgreSQL's; those of floats are
-//! `DataFusion`'s.
+//! Sums, averages, variances and standard deviations of exact numbers, exact as PostgreSQL's; averages of floats are
+//! `DataFusion`'s. Not here: variances of floats (`spreads`).
 //!
 //! An average of exact numbers is never computed as such: it is planned as a sum divided by a count
 //! (`planning::exact_numbers`), which other aggregates of the same values share.
@@ -19,6 +19,7 @@ use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, Signature, Volatility};
 use longshore_numeric::{Moments, Number, Spread};
 
+use super::spreads::{FloatSpread, FloatSpreads};
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::numeric::values::{Numbers, NumericBuilder};
 use crate::datafusion::functions::numeric::{data_type, failed, is_exact};
@@ -101,6 +102,9 @@ impl AggregateUDFImpl for ExactAggregate {
             Kind::Average(_) if is_interval(args.return_type()) => {
                 Ok(Box::new(IntervalAccumulator::average(args.is_distinct)))
             }
+            Kind::Spread { spread, .. } if args.return_type() != &data_type() && !args.is_distinct => {
+                Ok(Box::new(FloatSpread::new(*spread)))
+            }
             _ if args.return_type() != &data_type() => self.theirs().accumulator(args),
             Kind::Average(_) => internal_err!("an average of exact numbers is a quotient"),
             Kind::Spread { spread, .. } => {
@@ -120,11 +124,17 @@ impl AggregateUDFImpl for ExactAggregate {
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
         args.return_type() != &data_type()
             && !is_interval(args.return_type())
-            && self.theirs().groups_accumulator_supported(args)
+            && match &self.kind {
+                Kind::Spread { .. } => !args.is_distinct,
+                Kind::Average(theirs) => theirs.inner().groups_accumulator_supported(args),
+            }
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
-        self.theirs().create_groups_accumulator(args)
+        match &self.kind {
+            Kind::Spread { spread, .. } => Ok(Box::new(FloatSpreads::new(*spread))),
+            Kind::Average(theirs) => theirs.inner().create_groups_accumulator(args),
+        }
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {

@@ -189,11 +189,16 @@ impl Math {
         let (form, mode) = self.resolved(types)?;
         Ok(match (&form.exact, mode) {
             (Exact::Whole(_) | Exact::Bucket, _) => DataType::Int32,
+            (_, Mode::Float) if form.integers == Integers::Kept && types.iter().all(is_real) => DataType::Float32,
             (_, Mode::Float) => DataType::Float64,
             (_, Mode::Integers(integers)) => integers,
             (_, Mode::Exact) => data_type(),
         })
     }
+}
+
+fn is_real(data_type: &DataType) -> bool {
+    *data_type == DataType::Float32
 }
 
 impl ScalarUDFImpl for Math {
@@ -227,7 +232,7 @@ impl ScalarUDFImpl for Math {
         let (form, mode) = self.resolved(&types)?;
         let (rows, is_one) = rows_of(&args.args);
         let result = match mode {
-            Mode::Float => of_floats(form, &args.args, rows)?,
+            Mode::Float => numeric::convert(&of_floats(form, &args.args, rows)?, &self.result(&types)?)?,
             Mode::Exact => of_exact(form, &args.args, rows)?,
             Mode::Integers(to) => convert::convert(&of_exact(form, &args.args, rows)?, &to, None)?,
         };

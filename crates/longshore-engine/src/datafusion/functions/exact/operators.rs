@@ -77,11 +77,34 @@ impl ExprPlanner for NumericOperators {
         let Some(operator) = operator(&expr.op) else { return Ok(PlannerResult::Original(expr)) };
         let RawBinaryExpr { op, left, right } = expr;
         let (left, right) = (settled(left, schema), settled(right, schema));
+        let (left, right) = if is_arithmetic(operator) { as_numbers(left, right, schema)? } else { (left, right) };
         Ok(match operation(&left, operator, &right, schema)? {
             Some(planned) => PlannerResult::Planned(planned),
             None => PlannerResult::Original(RawBinaryExpr { op, left, right }),
         })
     }
+}
+
+/// Operands of which one is a text that is written, and the other a number: the text is a number of the same type.
+fn as_numbers(left: Expr, right: Expr, schema: &DFSchema) -> Result<(Expr, Expr)> {
+    let is_written =
+        |expr: &Expr| matches!(expr, Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Utf8View(Some(_)), _));
+    let number = |expr: &Expr| {
+        let known = expr.get_type(schema).ok()?;
+        (known.is_integer() || known.is_floating()).then_some(known)
+    };
+    if is_written(&left)
+        && let Some(known) = number(&right)
+    {
+        return Ok((cast_number(left, &known, schema)?, right));
+    }
+    if is_written(&right)
+        && let Some(known) = number(&left)
+    {
+        let right = cast_number(right, &known, schema)?;
+        return Ok((left, right));
+    }
+    Ok((left, right))
 }
 
 /// With the other sign.
