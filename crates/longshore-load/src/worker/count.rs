@@ -16,6 +16,10 @@ pub(super) fn first_record(files: &Files, task: &SpanTask, scratch: &mut Scratch
     let mut count = 0;
     while let Ok(Some(piece)) = cursor.next(files, task, scratch) {
         count += piece.records();
+        // Where bad records are errors, the load ends with this one, and the cursor does not get beyond it.
+        if !piece.defects.is_empty() && !files.is_lenient() {
+            break;
+        }
     }
     files.record_counts().tell(task.sequence, count, files.numbers());
     if let Some(first) = files.record_counts().wait(task.sequence, task.file.first_span, files.stops()) {
