@@ -150,9 +150,8 @@ fn records(text: &str) -> Vec<Row> {
     let (mut rows, mut row, mut field, mut is_quoted) = (Vec::new(), Vec::new(), String::new(), false);
     let mut chars = text.chars().peekable();
     let ended = |field: &mut String, is_quoted: &mut bool| {
-        let text = std::mem::take(field);
-        let is_null = text.is_empty() && !std::mem::take(is_quoted);
-        (!is_null).then_some(text)
+        let (text, is_quoted) = (std::mem::take(field), std::mem::take(is_quoted));
+        (is_quoted || !text.is_empty()).then_some(text)
     };
     while let Some(char) = chars.next() {
         match char {
