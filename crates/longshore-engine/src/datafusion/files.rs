@@ -8,6 +8,7 @@
 pub(super) mod columnar;
 pub(super) mod named_source;
 pub(super) mod parquet;
+pub(super) mod plain;
 mod prune;
 mod report;
 mod row_group;

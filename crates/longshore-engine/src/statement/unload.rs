@@ -13,12 +13,12 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use futures::StreamExt;
-use longshore_load::{Control, RowText, Target, TextCompression, unload_text};
+use longshore_load::{Control, Target, TextCompression, unload_text};
 use longshore_storage::Snapshot;
 use sqlparser::ast::{Expr, Query, SelectItem, Statement, WildcardAdditionalOptions};
 
 use crate::catalog::Entry;
-use crate::datafusion::{is_shown_as_text, nested_texts, time_texts, write_columnar};
+use crate::datafusion::{is_shown_as_text, nested_texts, plain_batch, plain_schema, time_texts, write_columnar};
 use crate::sql::copy::{CopyTarget, CopyTo, CopyWhat};
 use crate::sql::options::{Format, Options, Use};
 use crate::sql::{build, names, parse_query, repeated};
@@ -163,19 +163,28 @@ async fn write(
     written: Written,
     options: &Options,
 ) -> Result<Report, Error> {
-    let is_plain = matches!(written, Written::Text(RowText::Csv(_) | RowText::Postgres(_), _));
-    let schema = if is_plain { with_texts(&schema) } else { schema };
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     check_named(options, &names)?;
     let threads = options.tuned(context.database.config.tuning()).threads;
     blocking::run(context.control, move |control| {
-        if is_plain {
-            let mut texts = batches.map(|batch| batch.and_then(|batch| texts_of(&batch, &schema)));
-            return write_batches(&mut texts, &schema, target, &written, threads, control);
-        }
         write_batches(&mut batches, &schema, target, &written, threads, control)
     })
     .await
+}
+
+/// The columns as they are written: in the types that the format has.
+fn written_schema(schema: &SchemaRef, written: &Written) -> Result<SchemaRef, Error> {
+    match written.purpose() {
+        None => Ok(with_texts(schema)),
+        Some(purpose) => plain_schema(schema, purpose),
+    }
+}
+
+fn written_batch(batch: &RecordBatch, schema: &SchemaRef, written: &Written) -> Result<RecordBatch, Error> {
+    match written.purpose() {
+        None => texts_of(batch, schema),
+        Some(purpose) => plain_batch(batch, schema, purpose),
+    }
 }
 
 /// Arrays, rows and JSON are written as texts.
@@ -217,8 +226,10 @@ fn write_batches(
     threads: usize,
     control: &Control,
 ) -> Result<Report, Error> {
+    let schema = &written_schema(schema, written)?;
+    let mut batches = batches.map(|batch| batch.and_then(|batch| written_batch(&batch, schema, written)));
     let (text, compression) = match written {
-        Written::Columns(format) => return write_columnar(batches, schema, target, *format, threads, control),
+        Written::Columns(format) => return write_columnar(&mut batches, schema, target, *format, threads, control),
         Written::Text(text, compression) => (text, *compression),
     };
     // What the query failed with, which the writer only sees the text of.

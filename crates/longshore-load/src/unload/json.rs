@@ -1,11 +1,12 @@
 //! Rows as JSON objects.
 //!
 //! Numbers of every type are JSON numbers with all their digits; NaN and the infinities are strings. Lists and structs are
-//! arrays and objects. Every other type is the string that CSV has for it.
+//! arrays and objects, JSON is what it says. Every other type is the string that CSV has for it.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringViewArray};
 use arrow_schema::{DataType, SchemaRef};
+use longshore_storage::ColumnType;
 
 use super::columns::{Values, values};
 use crate::error::LoadError;
@@ -84,6 +85,8 @@ enum Kind<'a> {
     Float(Values<'a>),
     Boolean,
     Text(Values<'a>),
+    /// JSON as it is.
+    Json(&'a StringViewArray),
     List(String),
     Object(Vec<(Vec<u8>, JsonValues<'a>)>),
 }
@@ -101,7 +104,14 @@ impl<'a> JsonValues<'a> {
         let kind = match array.data_type() {
             DataType::Boolean => Kind::Boolean,
             DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => Kind::List(name.to_owned()),
-            DataType::Struct(fields) => {
+            data_type @ DataType::Struct(fields) => {
+                match ColumnType::from_arrow(data_type) {
+                    Some(ColumnType::Numeric(_)) => return Ok(Self { array, kind: of_values(Kind::Float)? }),
+                    Some(ColumnType::Json | ColumnType::Jsonb) => {
+                        return Ok(Self { array, kind: Kind::Json(array.as_struct().column(0).as_string_view()) });
+                    }
+                    _ => {}
+                }
                 let members = fields.iter().zip(array.as_struct().columns()).map(|(field, column)| {
                     let mut key = Vec::new();
                     string(field.name().as_bytes(), &mut key);
@@ -137,6 +147,12 @@ impl<'a> JsonValues<'a> {
                 let mut text = Vec::new();
                 values.write(row, &mut text);
                 string(&text, out);
+            }
+            Kind::Json(texts) if texts.is_null(row) => out.extend_from_slice(b"null"),
+            Kind::Json(texts) => {
+                // Line ends are white space there: strings hold none. A line is one object.
+                let plain = |byte: u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte };
+                out.extend(texts.value(row).bytes().map(plain));
             }
             Kind::List(name) => {
                 let items = match self.array.data_type() {
@@ -203,7 +219,7 @@ mod tests {
     use std::sync::Arc;
 
     use arrow_array::types::Int32Type;
-    use arrow_array::{BooleanArray, Decimal128Array, Float64Array, ListArray, StringViewArray};
+    use arrow_array::{BooleanArray, Decimal128Array, Float64Array, ListArray};
 
     use super::*;
 

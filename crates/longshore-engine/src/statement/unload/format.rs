@@ -5,7 +5,7 @@ use std::path::Path;
 use longshore_load::{JsonLayout, RowText, TextCompression};
 
 use crate::Error;
-use crate::datafusion::{ColumnarFormat, ParquetCompression};
+use crate::datafusion::{ColumnarFormat, ParquetCompression, PlainFor};
 use crate::sql::options::{Format, Options};
 
 /// What rows are written as.
@@ -111,6 +111,15 @@ impl Written {
             }
         };
         Ok(Self::Text(text, of_text(options, by_name)?))
+    }
+
+    /// What columns are made plain for; of text between delimiters, whose values are all texts, nothing.
+    pub(super) fn purpose(&self) -> Option<PlainFor> {
+        match self {
+            Self::Text(RowText::Csv(_) | RowText::Postgres(_), _) => None,
+            Self::Text(RowText::Json(_), _) => Some(PlainFor::Json),
+            Self::Columns(_) => Some(PlainFor::Columns),
+        }
     }
 
     /// The ending of a file of it.
