@@ -10,7 +10,6 @@ pub(crate) mod arrays;
 pub(crate) mod backup;
 pub(crate) mod build;
 pub(crate) mod call_syntax;
-mod cast_calls;
 pub(crate) mod cast_names;
 pub(crate) mod check_option;
 pub(crate) mod copy;

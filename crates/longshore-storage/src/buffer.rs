@@ -21,7 +21,7 @@ use crate::packed::{self, Known, Packer, SpareCodes, TextCodes};
 use crate::row_id::CHUNK_ROWS_MAX;
 use crate::statistics::ColumnStatistics;
 use crate::statistics::bounds::Bounds;
-use crate::types::{Physical, Schema};
+use crate::types::{ColumnType, Physical, Schema};
 use crate::values::{Scratch, SpareValues, TextRoom, Values};
 use crate::view::{self, HEAP_BYTES_MAX};
 
@@ -251,8 +251,17 @@ impl PartitionBuffer {
         assert!(rows <= self.capacity - self.rows, "no more rows than were spared");
         assert_eq!(nulls.len(), self.columns.len(), "one count per column");
         assert!((self.heap_used..=self.heap_bytes).contains(&heap_used), "the heap only grows");
-        for (column, &nulls) in self.columns.iter_mut().zip(nulls) {
+        for ((column, &nulls), described) in self.columns.iter_mut().zip(nulls).zip(self.schema.columns()) {
             assert!(nulls <= rows, "no more NULLs than rows");
+            if let ColumnType::Rounded(of, digits) = described.column_type
+                && let SpareValues::I64(slots) = SpareValues::of(column.physical, &mut column.values, self.rows, rows)
+            {
+                for slot in slots {
+                    // SAFETY: the caller has written the values.
+                    let micros = unsafe { slot.assume_init() };
+                    slot.write(of.round(micros, digits).unwrap_or(micros));
+                }
+            }
             // SAFETY: the caller has written the values, and `spare` the validity bits.
             let (values, validity) = unsafe {
                 let validity = column.validity.values::<u8>(0, (self.rows + rows).div_ceil(8));

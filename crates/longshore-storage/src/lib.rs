@@ -111,7 +111,7 @@ pub use table::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, Reference
 pub use threads::in_threads;
 pub use transaction::{ActionRows, CommitError, Isolation, ReferenceChecks, RowEdit, RowRead, Savepoint, Transaction};
 pub use typed::{ColumnRange, Field, FieldType, Scalar};
-pub use types::{Column, ColumnType, Physical, Schema};
+pub use types::{Column, ColumnType, Physical, Schema, TimeType};
 pub use values::{Scratch, SpareValues, Values};
 pub use view::HEAP_BYTES_MAX;
 pub use visibility::{ConflictKind, Time, View};

@@ -9,6 +9,6 @@ mod domain;
 mod field;
 mod range;
 
-pub(crate) use domain::{Input, Stored, StoredValue, ValueError, input, is_plain, numeric, shown};
+pub(crate) use domain::{Input, NO_TIME, Stored, StoredValue, ValueError, input, is_plain, numeric, shown, time};
 pub use field::{Field, FieldType, Scalar};
 pub use range::ColumnRange;

@@ -12,6 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_schema::{DataType, Field, Fields, SchemaRef, TimeUnit};
 use longshore_value::numeric::Limit;
 
+mod time_type;
+
+pub use time_type::TimeType;
+
 /// The digits that a DECIMAL stored in 64 bits may have.
 pub(crate) const DECIMAL64_PRECISION_MAX: u8 = 18;
 
@@ -56,6 +60,12 @@ pub enum ColumnType {
     TimestampTz,
     /// UUID, stored as 36 characters of lower-case text.
     Uuid,
+    /// TIME WITH TIME ZONE; stored as `longshore_value::times` says, as is INTERVAL.
+    TimeTz,
+    /// INTERVAL.
+    Interval,
+    /// A type of times whose values are rounded to less than 6 digits of fractions of a second.
+    Rounded(TimeType, u8),
     /// BYTEA.
     Bytea,
     /// NUMERIC without a precision, or of more digits than a DECIMAL here has; stored as `longshore_value::numeric` says.
@@ -121,6 +131,9 @@ impl ColumnType {
             ColumnType::Time => DataType::Time64(TimeUnit::Microsecond),
             ColumnType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
             ColumnType::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            ColumnType::TimeTz => wrapped(TIMETZ, DataType::BinaryView),
+            ColumnType::Interval => wrapped(INTERVAL, DataType::BinaryView),
+            ColumnType::Rounded(of, _) => of.column_type().arrow(),
             ColumnType::Bytea => DataType::BinaryView,
             ColumnType::Numeric(_) => wrapped(NUMERIC, DataType::BinaryView),
             ColumnType::Json => wrapped(JSON, DataType::Utf8View),
@@ -134,8 +147,10 @@ impl ColumnType {
     /// the type is confused with nothing. `None` where Arrow has one.
     #[must_use]
     pub fn unwrapped(&self) -> Option<DataType> {
-        match self {
-            ColumnType::Numeric(_) | ColumnType::Array(..) => Some(DataType::BinaryView),
+        match self.unrounded() {
+            ColumnType::Numeric(_) | ColumnType::Array(..) | ColumnType::TimeTz | ColumnType::Interval => {
+                Some(DataType::BinaryView)
+            }
             ColumnType::Json | ColumnType::Jsonb => Some(DataType::Utf8View),
             _ => None,
         }
@@ -160,13 +175,23 @@ impl ColumnType {
     /// Whether texts are read as this type only where they are inserted, and not where they are loaded.
     #[must_use]
     pub fn is_inserted(&self) -> bool {
-        matches!(self, ColumnType::Json | ColumnType::Jsonb | ColumnType::Array(..))
+        matches!(
+            self.unrounded(),
+            ColumnType::Json | ColumnType::Jsonb | ColumnType::Array(..) | ColumnType::TimeTz | ColumnType::Interval
+        )
     }
 
     /// Whether values are bytes, and no text.
     #[must_use]
     pub fn is_bytes(&self) -> bool {
-        matches!(self, ColumnType::Bytea | ColumnType::Numeric(_) | ColumnType::Array(..))
+        matches!(
+            self.unrounded(),
+            ColumnType::Bytea
+                | ColumnType::Numeric(_)
+                | ColumnType::Array(..)
+                | ColumnType::TimeTz
+                | ColumnType::Interval
+        )
     }
 
     /// How values of this type are stored.
@@ -185,11 +210,14 @@ impl ColumnType {
             | ColumnType::Varchar(_)
             | ColumnType::Text
             | ColumnType::Uuid
+            | ColumnType::TimeTz
+            | ColumnType::Interval
             | ColumnType::Bytea
             | ColumnType::Numeric(_)
             | ColumnType::Json
             | ColumnType::Jsonb
             | ColumnType::Array(..) => Physical::View,
+            ColumnType::Rounded(of, _) => of.column_type().physical(),
         }
     }
 
@@ -201,11 +229,13 @@ impl ColumnType {
         self.physical() == other.physical()
             && (!self.is_bytes() || other.is_bytes())
             && is_numeric(*self) == is_numeric(other)
-            && (self.unwrapped().is_none() && other.unwrapped().is_none() || is_numeric(other) || *self == other)
+            && (self.unwrapped().is_none() && other.unwrapped().is_none()
+                || is_numeric(other)
+                || self.unrounded() == other.unrounded())
     }
 
     /// The column type that holds every value of an Arrow type, for tables made from a query's result. Times finer
-    /// than a microsecond lose the rest. `None` for types that have no counterpart here (lists, structs, intervals).
+    /// than a microsecond lose the rest. `None` for types that have no counterpart here (structs, Arrow's intervals).
     #[must_use]
     pub fn from_arrow(data_type: &DataType) -> Option<ColumnType> {
         Some(match data_type {
@@ -234,6 +264,8 @@ impl ColumnType {
             DataType::Date64 | DataType::Timestamp(_, None) => ColumnType::Timestamp,
             DataType::Timestamp(_, Some(_)) => ColumnType::TimestampTz,
             DataType::Time32(_) | DataType::Time64(_) => ColumnType::Time,
+            DataType::Struct(fields) if is_wrapped(fields, TIMETZ) => ColumnType::TimeTz,
+            DataType::Struct(fields) if is_wrapped(fields, INTERVAL) => ColumnType::Interval,
             DataType::Struct(fields) if is_wrapped(fields, NUMERIC) => ColumnType::Numeric(None),
             DataType::Struct(fields) if is_wrapped(fields, JSON) => ColumnType::Json,
             DataType::Struct(fields) if is_wrapped(fields, JSONB) => ColumnType::Jsonb,
@@ -246,6 +278,8 @@ impl ColumnType {
 
 /// The names of the only field of arrays of types that Arrow has not.
 const NUMERIC: &str = "$numeric";
+const TIMETZ: &str = "$timetz";
+const INTERVAL: &str = "$interval";
 const JSON: &str = "$json";
 const JSONB: &str = "$jsonb";
 
@@ -281,6 +315,9 @@ impl fmt::Display for ColumnType {
             ColumnType::Time => f.write_str("TIME"),
             ColumnType::Timestamp => f.write_str("TIMESTAMP"),
             ColumnType::TimestampTz => f.write_str("TIMESTAMP WITH TIME ZONE"),
+            ColumnType::TimeTz => f.write_str("TIME WITH TIME ZONE"),
+            ColumnType::Interval => f.write_str("INTERVAL"),
+            ColumnType::Rounded(of, digits) => of.write(digits, f),
             ColumnType::Uuid => f.write_str("UUID"),
             ColumnType::Bytea => f.write_str("BYTEA"),
             ColumnType::Json => f.write_str("JSON"),

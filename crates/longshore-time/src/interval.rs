@@ -3,15 +3,14 @@
 
 use std::cmp::Ordering;
 
+use longshore_value::times::{self, INTERVAL_BYTES};
+
 use crate::calendar::{MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND};
 use crate::error::{Result, TimeError, TimeErrorKind};
 
 const MONTHS_PER_YEAR: i64 = 12;
 const DAYS_PER_MONTH: i32 = 30;
 const SECONDS_PER_DAY: f64 = 86_400.0;
-
-/// Bytes of an interval as [`Interval::to_key`] writes it.
-pub const INTERVAL_BYTES: usize = 18;
 
 /// An interval.
 #[derive(Debug, Clone, Copy, Default)]
@@ -77,33 +76,20 @@ impl Interval {
     /// Microseconds, if a month has 30 days and a day 24 hours.
     #[must_use]
     pub fn total(self) -> i128 {
-        let days = i128::from(self.months) * i128::from(DAYS_PER_MONTH) + i128::from(self.days);
-        days * i128::from(MICROS_PER_DAY) + i128::from(self.micros)
+        times::interval_total(self.months, self.days, self.micros)
     }
 
     /// Bytes that are in the order of intervals: the total, then what tells equal ones apart.
     #[must_use]
     pub fn to_key(self) -> [u8; INTERVAL_BYTES] {
-        let mut key = [0; INTERVAL_BYTES];
-        // The sign is flipped, so that the negative ones come first; ten bytes hold every total.
-        let total = (self.total() + (1 << 79)).to_be_bytes();
-        key[..10].copy_from_slice(&total[6..]);
-        key[10..14].copy_from_slice(&(self.months as u32 ^ 1 << 31).to_be_bytes());
-        key[14..].copy_from_slice(&(self.days as u32 ^ 1 << 31).to_be_bytes());
-        key
+        times::interval_key(self.months, self.days, self.micros)
     }
 
     /// The interval of a key; `None` if it is none.
     #[must_use]
     pub fn of_key(key: &[u8]) -> Option<Self> {
-        let key: &[u8; INTERVAL_BYTES] = key.try_into().ok()?;
-        let mut total = [0; 16];
-        total[6..].copy_from_slice(&key[..10]);
-        let total = i128::from_be_bytes(total) - (1 << 79);
-        let number = |bytes: &[u8]| bytes.try_into().ok().map(|bytes| (u32::from_be_bytes(bytes) ^ 1 << 31) as i32);
-        let (months, days) = (number(&key[10..14])?, number(&key[14..])?);
-        let micros = total - Self::new(months, days, 0).total();
-        Some(Self::new(months, days, i64::try_from(micros).ok()?))
+        let (months, days, micros) = times::interval_of_key(key)?;
+        Some(Self::new(months, days, micros))
     }
 
     /// Its parts by name.
@@ -339,23 +325,8 @@ impl IntervalType {
             Some(IntervalField::Second) | None => interval,
         };
         let Some(precision) = self.precision.filter(|precision| *precision < 6) else { return Ok(cut) };
-        let micros = round_micros(cut.micros, precision).ok_or_else(out_of_range)?;
+        let micros = times::rounded(cut.micros, precision).ok_or_else(out_of_range)?;
         Ok(Interval { micros, ..cut })
-    }
-}
-
-/// Microseconds rounded to so many digits behind the point of a second, half away from zero.
-#[must_use]
-pub fn round_micros(micros: i64, digits: u8) -> Option<i64> {
-    if digits >= 6 {
-        return Some(micros);
-    }
-    let unit = 10_i64.pow(6 - u32::from(digits));
-    let half = unit / 2;
-    if micros >= 0 {
-        Some(micros.checked_add(half)? / unit * unit)
-    } else {
-        Some(-(micros.checked_neg()?.checked_add(half)? / unit * unit))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use longshore_value::times::{self, TIMETZ_BYTES};
+
 use crate::calendar::{
     DATE_INFINITY, DATE_NEGATIVE_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY,
     TIMESTAMP_NEGATIVE_INFINITY, civil, date, days_of, days_of_month, is_finite, is_finite_date, split, timestamp,
@@ -11,9 +13,6 @@ use crate::error::{Result, TimeError, TimeErrorKind};
 use crate::interval::Interval;
 use crate::settings::to_local;
 use crate::zone::Zone;
-
-/// Bytes of a time with a zone as [`TimeTz::to_key`] writes it.
-pub const TIMETZ_BYTES: usize = 12;
 
 /// A time of day with the offset of its zone. Compared by the moment in UTC, then by the zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,19 +33,14 @@ impl TimeTz {
     /// Bytes that are in the order of such times.
     #[must_use]
     pub fn to_key(self) -> [u8; TIMETZ_BYTES] {
-        let mut key = [0; TIMETZ_BYTES];
-        key[..8].copy_from_slice(&(self.utc() as u64 ^ 1 << 63).to_be_bytes());
-        key[8..].copy_from_slice(&(self.west as u32 ^ 1 << 31).to_be_bytes());
-        key
+        times::timetz_key(self.micros, self.west)
     }
 
     /// The time of a key; `None` if it is none.
     #[must_use]
     pub fn of_key(key: &[u8]) -> Option<Self> {
-        let key: &[u8; TIMETZ_BYTES] = key.try_into().ok()?;
-        let utc = (u64::from_be_bytes(key[..8].try_into().ok()?) ^ 1 << 63) as i64;
-        let west = (u32::from_be_bytes(key[8..].try_into().ok()?) ^ 1 << 31) as i32;
-        Some(Self { micros: utc.checked_sub(i64::from(west) * MICROS_PER_SECOND)?, west })
+        let (micros, west) = times::timetz_of_key(key)?;
+        Some(Self { micros, west })
     }
 
     /// The same moment of the day with another offset.

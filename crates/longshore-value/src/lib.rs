@@ -16,6 +16,7 @@
 //! - `float`: how floating-point numbers are shown
 //! - `numeric`: numbers as NUMERIC without a precision keeps them
 //! - `text`: texts as CHAR(n) and VARCHAR(n) store them
+//! - `times`: times of a precision, and times with a zone and intervals as bytes
 //! - `uuid`: the spellings of a UUID and its stored form
 
 #![no_std]
@@ -26,4 +27,5 @@ pub mod digits;
 pub mod float;
 pub mod numeric;
 pub mod text;
+pub mod times;
 pub mod uuid;

@@ -4,16 +4,37 @@ use super::append;
 use super::digits::digits_8;
 use crate::decode::exact::{DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, civil_from_days};
 
-/// Appends a date in days since 1970-01-01 as `YYYY-MM-DD`. Years outside 0 to 9999, which no column holds, get
-/// as many digits as they need.
+/// Appends a date in days since 1970-01-01 as `YYYY-MM-DD`, with ` BC` behind it if it is before Christ; later years get as
+/// many digits as they need. The least and the greatest number are infinite.
 #[inline]
 pub fn date(out: &mut Vec<u8>, days: i32) {
     if (DATE_MIN..=DATE_MAX).contains(&days) {
         append(out, date_text(days), 10);
-    } else {
-        let (year, month, day) = civil_from_days(days);
-        let width = if year < 0 { 0 } else { 4 };
-        out.extend_from_slice(format!("{year:0width$}-{month:02}-{day:02}").as_bytes());
+    } else if !infinite(out, (days == i32::MIN, days == i32::MAX)) {
+        let is_before_christ = long_date(out, days);
+        era(out, is_before_christ);
+    }
+}
+
+/// Appends an infinite value, if it is the least or the greatest one.
+fn infinite(out: &mut Vec<u8>, (is_least, is_greatest): (bool, bool)) -> bool {
+    if is_least || is_greatest {
+        out.extend_from_slice(if is_least { b"-infinity" } else { b"infinity" });
+    }
+    is_least || is_greatest
+}
+
+/// Appends a date of any year, but for its era; says whether that is the one before Christ.
+fn long_date(out: &mut Vec<u8>, days: i32) -> bool {
+    let (year, month, day) = civil_from_days(days);
+    let shown = if year > 0 { year } else { 1 - year };
+    out.extend_from_slice(format!("{shown:04}-{month:02}-{day:02}").as_bytes());
+    year <= 0
+}
+
+fn era(out: &mut Vec<u8>, is_before_christ: bool) {
+    if is_before_christ {
+        out.extend_from_slice(b" BC");
     }
 }
 
@@ -62,17 +83,34 @@ pub fn time(out: &mut Vec<u8>, micros: i64) {
 /// Appends microseconds since 1970-01-01 00:00:00 as [`date()`], a space and [`time()`].
 #[inline]
 pub fn timestamp(out: &mut Vec<u8>, micros: i64) {
+    moment(out, micros, b"");
+}
+
+/// Appends a timestamp and the text of its zone, in front of the era.
+#[inline]
+fn moment(out: &mut Vec<u8>, micros: i64, zone: &[u8]) {
     // 64 bits of microseconds are fewer days than 32 bits hold.
-    date(out, micros.div_euclid(MICROSECONDS_PER_DAY) as i32);
+    let (days, of_day) = (micros.div_euclid(MICROSECONDS_PER_DAY) as i32, micros.rem_euclid(MICROSECONDS_PER_DAY));
+    let is_usual = (DATE_MIN..=DATE_MAX).contains(&days);
+    if !is_usual && infinite(out, (micros == i64::MIN, micros == i64::MAX)) {
+        return;
+    }
+    let is_before_christ = if is_usual {
+        append(out, date_text(days), 10);
+        false
+    } else {
+        long_date(out, days)
+    };
     out.push(b' ');
-    time(out, micros.rem_euclid(MICROSECONDS_PER_DAY));
+    time(out, of_day);
+    out.extend_from_slice(zone);
+    era(out, is_before_christ);
 }
 
 /// [`timestamp`] followed by `+00`: times with time zone are kept and written in UTC.
 #[inline]
 pub fn timestamptz(out: &mut Vec<u8>, micros: i64) {
-    timestamp(out, micros);
-    out.extend_from_slice(b"+00");
+    moment(out, micros, b"+00");
 }
 
 #[cfg(test)]
@@ -99,9 +137,13 @@ mod tests {
             let (year, month, day) = civil_from_days(days);
             assert_eq!(text, format!("{year:04}-{month:02}-{day:02}").as_bytes());
         }
-        assert_eq!(written(|out| date(out, DATE_MIN - 1)), "0000-12-31");
-        assert_eq!(written(|out| date(out, DATE_MIN - 367)), "-1-12-31");
+        assert_eq!(written(|out| date(out, DATE_MIN - 1)), "0001-12-31 BC");
+        assert_eq!(written(|out| date(out, DATE_MIN - 367)), "0002-12-31 BC");
         assert_eq!(written(|out| date(out, DATE_MAX + 1)), "10000-01-01");
+        assert_eq!(written(|out| date(out, i32::MIN)), "-infinity");
+        assert_eq!(written(|out| timestamptz(out, i64::MAX)), "infinity");
+        let before_christ = i64::from(DATE_MIN - 1) * MICROSECONDS_PER_DAY;
+        assert_eq!(written(|out| timestamptz(out, before_christ)), "0001-12-31 00:00:00+00 BC");
     }
 
     #[test]

@@ -72,7 +72,13 @@ reads!(
     "999999999999999999999999999999999999.99" => 10_i128.pow(38) - 1, "-1234567890123456789.05" => -123_456_789_012_345_678_905
 );
 reads!(dates, Date, "1970-01-01" => 0, "1996-03-13" => 9568, "2000-2-29" => 11016, "0001-01-01" => -719_162);
-reads!(times, Time, "00:00:01" => 1_000_000, "1:02" => 3_720_000_000, "00:00:00.1234565" => 123_457);
+reads!(
+    dates_beyond, Date,
+    "infinity" => i32::MAX.into(), "-infinity" => i32::MIN.into(), "0001-12-31 BC" => -719_163, "10000-01-01" => 2_932_897
+);
+reads!(timestamps_beyond, Timestamp, "infinity" => i64::MAX.into(), "0001-12-31 00:00:00 BC" => -719_163 * DAY);
+reads!(timestamps_in_utc_beyond, TimestampTz, "10000-01-01 02:00:00+02" => 2_932_897 * DAY);
+reads!(times, Time, "00:00:01" => 1_000_000, "24:00:00" => DAY, "1:02" => 3_720_000_000, "00:00:00.1234565" => 123_457);
 reads!(timestamps, Timestamp, "1970-01-02" => DAY, "1970-01-02T00:00:00.5" => DAY + 500_000);
 reads!(
     timestamps_in_utc, TimestampTz,
@@ -110,7 +116,7 @@ refuses!(
     "1900-02-29" => "the month has no such day", "1996/03/13" => "found '/' where '-' is expected",
     "1996-03-13x" => "found 'x' where the end is expected"
 );
-refuses!(no_times, Time, "24:00:00" => "the time is not within 00:00:00 to 23:59:59.999999");
+refuses!(no_times, Time, "24:00:01" => "the time is not within 00:00:00 to 23:59:59.999999");
 refuses!(
     no_timestamps, Timestamp,
     "1996-03-13 10:00:00+02" => "has a zone offset", "1996-03-13x" => "found 'x' where ' ' or 'T' is expected",

@@ -7,7 +7,7 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::{ColumnOption, Expr, Statement};
+use sqlparser::ast::{ColumnOption, Expr, Ident, ObjectName, Reset, ResetStatement, Statement};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -65,8 +65,12 @@ impl Dialect for LongshoreDialect {
         true
     }
 
-    /// MERGE is read as PostgreSQL writes it, wherever a statement may stand.
+    /// MERGE is read as PostgreSQL writes it, wherever a statement may stand, and RESET has a name of two words.
     fn parse_statement(&self, parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
+        if parser.parse_keywords(&[Keyword::RESET, Keyword::TIME, Keyword::ZONE]) {
+            let name = ObjectName::from(vec![Ident::new("timezone")]);
+            return Some(Ok(Statement::Reset(ResetStatement { reset: Reset::ConfigurationParameter(name) })));
+        }
         merge::merge(parser)
     }
 

@@ -1,14 +1,14 @@
 //! Arguments by name that stand behind others which are left out: `jsonb_path_query(j, p, silent => true)`.
 //!
-//! The planner wants all arguments before the last one, so those that are left out get their defaults. Not here: functions of
+//! What is written `silent := true` means the same. The planner wants all arguments before the last one, so those that are left out get their defaults. Not here: functions of
 //! one argument more or less.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArguments, Ident, Statement, Value,
-    VisitMut, VisitorMut,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArguments, Ident,
+    Statement, Value, VisitMut, VisitorMut,
 };
 
 use crate::sql::build;
@@ -38,6 +38,13 @@ struct Writer;
 impl VisitorMut for Writer {
     type Break = Infallible;
 
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = expr {
+            list.args.iter_mut().for_each(assigned);
+        }
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
         if let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = expr
             && list.args.iter().any(|arg| named(arg).is_some())
@@ -45,6 +52,21 @@ impl VisitorMut for Writer {
             complete(&name.to_string().to_lowercase(), &mut list.args);
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// Takes `name := value`, which is parsed as an operator, for what it is.
+fn assigned(arg: &mut FunctionArg) {
+    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::BinaryOp { left, op: BinaryOperator::Assignment, right })) =
+        arg
+        && let Expr::Identifier(name) = left.as_ref()
+    {
+        let value = std::mem::replace(right.as_mut(), Expr::Value(Value::Null.into()));
+        *arg = FunctionArg::Named {
+            name: name.clone(),
+            arg: FunctionArgExpr::Expr(value),
+            operator: FunctionArgOperator::RightArrow,
+        };
     }
 }
 

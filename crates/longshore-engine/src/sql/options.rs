@@ -345,7 +345,8 @@ impl Options {
         let plain = Dialect::new(b',', Some(b'"'), None).expect("these characters have a role each");
         let mut values = self.values.options.clone();
         for (column, column_type) in types {
-            let is_dated = matches!(column_type, ColumnType::Date | ColumnType::Timestamp | ColumnType::TimestampTz);
+            let is_dated =
+                matches!(column_type.unrounded(), ColumnType::Date | ColumnType::Timestamp | ColumnType::TimestampTz);
             if let Some(order) = self.date_order.filter(|_| is_dated) {
                 let own = values.columns.entry(column.clone()).or_default();
                 own.format.get_or_insert_with(|| format_in_order(order));

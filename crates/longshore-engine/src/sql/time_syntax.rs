@@ -1,4 +1,5 @@
-//! Syntax of times that the planner does not know, as functions and casts: `interval '1' year`, `AT TIME ZONE`, `OVERLAPS`.
+//! Syntax of times that the planner does not know, as functions and casts: `interval '1' year`, `AT TIME ZONE`, `OVERLAPS`;
+//! and calls by the name of a type, which are casts.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -10,7 +11,6 @@ use sqlparser::ast::{
 };
 
 use super::build::call;
-use super::cast_calls;
 
 /// Puts them in their place.
 pub(crate) fn rewrite(statement: &mut Statement) {
@@ -70,9 +70,46 @@ impl VisitorMut for Rewriter {
     }
 }
 
-/// `to_number` as a cast of the digits that it finds, `make_interval` and its like with their arguments in their places,
-/// and calls that are casts.
+/// The type that a call of a name casts its only argument to.
+fn called_type(name: &str) -> Option<DataType> {
+    Some(match name {
+        "bool" => DataType::Bool,
+        "int2" => DataType::Int2(None),
+        "int4" => DataType::Int4(None),
+        "int8" => DataType::Int8(None),
+        "float4" => DataType::Float4,
+        "float8" => DataType::Float8,
+        "text" => DataType::Text,
+        "date" => DataType::Date,
+        "timetz" => DataType::Time(None, TimezoneInfo::Tz),
+        "timestamptz" => DataType::Timestamp(None, TimezoneInfo::Tz),
+        _ => return None,
+    })
+}
+
+/// The only argument of a plain call.
+fn only_argument(function: &Function) -> Option<Expr> {
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let is_plain = function.over.is_none()
+        && function.filter.is_none()
+        && function.within_group.is_empty()
+        && list.duplicate_treatment.is_none()
+        && list.clauses.is_empty();
+    match list.args.as_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(only))] if is_plain => Some(only.clone()),
+        _ => None,
+    }
+}
+
+/// `to_number` as a cast of the digits that it finds, `make_interval` and its like with their arguments in their places, and
+/// calls by the name of a type as casts.
 fn of_function(mut function: Function) -> Expr {
+    if let [ObjectNamePart::Identifier(name)] = function.name.0.as_slice()
+        && let Some(data_type) = called_type(&name.value.to_ascii_lowercase())
+        && let Some(argument) = only_argument(&function)
+    {
+        return cast_to(argument, data_type);
+    }
     let [ObjectNamePart::Identifier(name)] = function.name.0.as_mut_slice() else { return Expr::Function(function) };
     match name.value.to_ascii_lowercase().as_str() {
         "to_number" => {
@@ -85,9 +122,8 @@ fn of_function(mut function: Function) -> Expr {
                 && let FunctionArguments::List(list) = &mut function.args
             {
                 place(&mut list.args, names);
-                return Expr::Function(function);
             }
-            cast_calls::written_out(function)
+            Expr::Function(function)
         }
     }
 }

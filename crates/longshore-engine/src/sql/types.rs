@@ -1,7 +1,8 @@
 //! Types as SQL spells them, to the types of columns.
 
-use longshore_storage::ColumnType;
+use longshore_storage::{ColumnType, TimeType};
 use longshore_value::numeric::Limit;
+use longshore_value::times::DIGITS_MAX;
 use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, ObjectNamePart, TimezoneInfo,
 };
@@ -40,17 +41,21 @@ pub(crate) fn column_type(data_type: &DataType) -> Result<ColumnType, Error> {
         }
         DataType::Text | DataType::String(None) => ColumnType::Text,
         DataType::Date => ColumnType::Date,
-        DataType::Time(precision, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
-            microseconds(data_type, *precision)?;
-            ColumnType::Time
+        DataType::Time(precision, zone) => {
+            let of = if is_zoned(*zone) { TimeType::TimeTz } else { TimeType::Time };
+            of.rounded(fraction_digits(data_type, *precision)?)
         }
-        DataType::Timestamp(precision, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
-            microseconds(data_type, *precision)?;
-            ColumnType::Timestamp
+        DataType::Timestamp(precision, zone) => {
+            let of = if is_zoned(*zone) { TimeType::TimestampTz } else { TimeType::Timestamp };
+            of.rounded(fraction_digits(data_type, *precision)?)
         }
-        DataType::Timestamp(precision, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => {
-            microseconds(data_type, *precision)?;
-            ColumnType::TimestampTz
+        DataType::Interval { fields: None, precision } => {
+            TimeType::Interval.rounded(fraction_digits(data_type, *precision)?)
+        }
+        DataType::Interval { .. } => {
+            let message =
+                format!("{data_type}: intervals of some fields only are not supported for columns; use INTERVAL");
+            return Err(Error::unsupported(message));
         }
         DataType::Uuid => ColumnType::Uuid,
         DataType::Bytea => ColumnType::Bytea,
@@ -59,7 +64,12 @@ pub(crate) fn column_type(data_type: &DataType) -> Result<ColumnType, Error> {
         DataType::JSON => ColumnType::Json,
         DataType::JSONB => ColumnType::Jsonb,
         DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
-            let array = column_type(element)?.array();
+            let element = column_type(element)?;
+            if element != element.unrounded() {
+                let message = format!("{data_type}: arrays keep times to the microsecond; leave the precision out");
+                return Err(Error::unsupported(message));
+            }
+            let array = element.array();
             array.ok_or_else(|| Error::invalid(format!("{data_type}: an array has 6 dimensions at most")))?
         }
         other => return Err(refused(other)),
@@ -86,6 +96,18 @@ pub(crate) fn data_type(column_type: ColumnType) -> DataType {
         ColumnType::Time => DataType::Time(None, TimezoneInfo::None),
         ColumnType::Timestamp => DataType::Timestamp(None, TimezoneInfo::None),
         ColumnType::TimestampTz => DataType::Timestamp(None, TimezoneInfo::WithTimeZone),
+        ColumnType::TimeTz => DataType::Time(None, TimezoneInfo::WithTimeZone),
+        ColumnType::Interval => DataType::Interval { fields: None, precision: None },
+        ColumnType::Rounded(of, digits) => {
+            let precision = Some(u64::from(digits));
+            match of {
+                TimeType::Time => DataType::Time(precision, TimezoneInfo::None),
+                TimeType::TimeTz => DataType::Time(precision, TimezoneInfo::WithTimeZone),
+                TimeType::Timestamp => DataType::Timestamp(precision, TimezoneInfo::None),
+                TimeType::TimestampTz => DataType::Timestamp(precision, TimezoneInfo::WithTimeZone),
+                TimeType::Interval => DataType::Interval { fields: None, precision },
+            }
+        }
         ColumnType::Uuid => DataType::Uuid,
         ColumnType::Bytea => DataType::Bytea,
         ColumnType::Json => DataType::JSON,
@@ -147,12 +169,17 @@ pub(crate) fn character_length(data_type: &DataType, length: Option<&CharacterLe
     }
 }
 
-fn microseconds(data_type: &DataType, precision: Option<u64>) -> Result<(), Error> {
-    match precision {
-        None | Some(6) => Ok(()),
-        Some(_) => {
-            Err(Error::unsupported(format!("{data_type}: times are kept to the microsecond; leave the precision out")))
-        }
+/// Whether a type has a time zone.
+fn is_zoned(zone: TimezoneInfo) -> bool {
+    matches!(zone, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz)
+}
+
+/// Digits of fractions of a second. More of them than there are count as all, as in PostgreSQL.
+fn fraction_digits(data_type: &DataType, precision: Option<u64>) -> Result<u8, Error> {
+    let digits = precision.unwrap_or(DIGITS_MAX.into());
+    match u32::try_from(digits) {
+        Ok(digits) => Ok(digits.min(DIGITS_MAX.into()) as u8),
+        Err(_) => Err(Error::invalid(format!("{data_type}: the precision must not be more than {DIGITS_MAX}"))),
     }
 }
 
@@ -169,13 +196,12 @@ fn refused(data_type: &DataType) -> Error {
         DataType::Nvarchar(Some(_)) => "VARCHAR(n)",
         DataType::Blob(_) | DataType::Binary(_) | DataType::Varbinary(_) | DataType::Bytes(_) => "BYTEA",
         DataType::Datetime(_) | DataType::TimestampNtz(_) => "TIMESTAMP",
-        DataType::Time(..) => "TIME without a time zone",
         _ => "",
     };
     let remedy = if instead.is_empty() {
         String::from(
             "the types are BOOLEAN, SMALLINT, INTEGER, BIGINT, REAL, DOUBLE PRECISION, DECIMAL(p,s), CHAR(n), \
-             VARCHAR(n), TEXT, DATE, TIME, TIMESTAMP, TIMESTAMP WITH TIME ZONE, UUID, BYTEA, JSON, JSONB and arrays",
+             VARCHAR(n), TEXT, DATE, TIME, TIMESTAMP, both WITH TIME ZONE, INTERVAL, UUID, BYTEA, JSON, JSONB and arrays",
         )
     } else {
         format!("use {instead}")
@@ -252,6 +278,14 @@ mod tests {
             ("string", ColumnType::Text),
             ("time without time zone", ColumnType::Time),
             ("timestamp(6)", ColumnType::Timestamp),
+            ("timestamp(9)", ColumnType::Timestamp),
+            ("timestamp(2)", ColumnType::Rounded(TimeType::Timestamp, 2)),
+            ("timestamptz(0)", ColumnType::Rounded(TimeType::TimestampTz, 0)),
+            ("time(3)", ColumnType::Rounded(TimeType::Time, 3)),
+            ("timetz", ColumnType::TimeTz),
+            ("time(3) with time zone", ColumnType::Rounded(TimeType::TimeTz, 3)),
+            ("interval", ColumnType::Interval),
+            ("interval(1)", ColumnType::Rounded(TimeType::Interval, 1)),
             ("timestamptz", ColumnType::TimestampTz),
             ("timestamp with time zone", ColumnType::TimestampTz),
             ("uuid", ColumnType::Uuid),
@@ -282,6 +316,13 @@ mod tests {
             ColumnType::Time,
             ColumnType::Timestamp,
             ColumnType::TimestampTz,
+            ColumnType::TimeTz,
+            ColumnType::Interval,
+            ColumnType::Rounded(TimeType::Time, 0),
+            ColumnType::Rounded(TimeType::TimeTz, 1),
+            ColumnType::Rounded(TimeType::Timestamp, 2),
+            ColumnType::Rounded(TimeType::TimestampTz, 3),
+            ColumnType::Rounded(TimeType::Interval, 4),
             ColumnType::Uuid,
             ColumnType::Bytea,
         ] {
@@ -300,11 +341,10 @@ mod tests {
             ("decimal(0)", "between 1 and 1000"),
             ("varchar(0)", "1 to 10485760"),
             ("float(54)", "1 to 53"),
-            ("timestamp(3)", "microsecond"),
-            ("time with time zone", "without a time zone"),
+            ("timestamp(3)[]", "microsecond"),
+            ("interval year to month", "some fields"),
             ("tinyint", "SMALLINT"),
             ("blob", "BYTEA"),
-            ("interval", "the types are"),
             ("geometry", "the types are"),
             ("int x", "not the name of a type"),
         ] {

@@ -82,7 +82,8 @@ pub(crate) async fn load_file(
 ) -> Result<Report, Error> {
     if relation.schema().columns().iter().any(|column| column.column_type.is_inserted()) {
         return Err(Error::unsupported(
-            "tables with columns of JSON, JSONB or arrays are imported from native files; export them WITH (FORMAT native)",
+            "tables with columns of JSON, JSONB, TIMETZ, INTERVAL or arrays are imported from native files; export them WITH \
+             (FORMAT native)",
         ));
     }
     let fields: Vec<usize> = (0..relation.schema().columns().len()).collect();

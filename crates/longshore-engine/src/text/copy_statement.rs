@@ -75,7 +75,7 @@ fn by_column(values: &ValueOptions, columns: &[Column]) -> Vec<Argument> {
     let thousands = |own: &ColumnValues, _: &Column| own.thousands_separator.flatten().map(letter);
     let is_date = |column_type: &ColumnType| *column_type == ColumnType::Date;
     let is_timestamp =
-        |column_type: &ColumnType| matches!(column_type, ColumnType::Timestamp | ColumnType::TimestampTz);
+        |column_type: &ColumnType| matches!(column_type.unrounded(), ColumnType::Timestamp | ColumnType::TimestampTz);
     let date_format = values.date_format.as_ref().map(texts_of);
     let timestamp_format = values.timestamp_format.as_ref().map(texts_of);
     let quoted_nulls = |column: &Column| Some(values.quoted_nulls.contains(&column.name).to_string());

@@ -127,7 +127,7 @@ fn spell(values: &mut ValueOptions, found: &Found, column: &Column) {
     let is_text = matches!(column.column_type, ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_));
     let decision = &found.decision;
     let format = decision.value_type.layout().map(longshore_format::sniff::types::Layout::format);
-    let is_said = match column.column_type {
+    let is_said = match column.column_type.unrounded() {
         ColumnType::Date => values.date_format.is_some(),
         ColumnType::Timestamp | ColumnType::TimestampTz => values.timestamp_format.is_some(),
         _ => true,

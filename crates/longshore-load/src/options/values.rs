@@ -165,7 +165,7 @@ impl ValueOptions {
 
 /// How the text of a column is read.
 pub(crate) fn value_type(column_type: &ColumnType) -> ValueType {
-    match *column_type {
+    match column_type.unrounded() {
         ColumnType::Boolean => ValueType::Boolean,
         ColumnType::SmallInt => ValueType::Int16,
         ColumnType::Integer => ValueType::Int32,
@@ -182,8 +182,14 @@ pub(crate) fn value_type(column_type: &ColumnType) -> ValueType {
         ColumnType::TimestampTz => ValueType::TimestampTz,
         ColumnType::Uuid => ValueType::Uuid,
         ColumnType::Bytea => ValueType::Bytea,
-        // JSON and arrays become what they are when they are inserted.
-        ColumnType::Text | ColumnType::Json | ColumnType::Jsonb | ColumnType::Array(..) => ValueType::Text,
+        // The others become what they are when they are inserted.
+        ColumnType::Text
+        | ColumnType::TimeTz
+        | ColumnType::Interval
+        | ColumnType::Rounded(..)
+        | ColumnType::Json
+        | ColumnType::Jsonb
+        | ColumnType::Array(..) => ValueType::Text,
         ColumnType::Numeric(limit) => ValueType::Numeric(limit),
     }
 }

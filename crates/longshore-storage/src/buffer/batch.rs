@@ -25,8 +25,8 @@ use longshore_value::uuid::{UUID_BYTES, canonical};
 use super::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap};
 use crate::arena::Arena;
 use crate::row_id::CHUNK_ROWS_MAX;
-use crate::typed::{self, shown};
-use crate::types::{Column, ColumnType, Schema};
+use crate::typed::{self, NO_TIME, shown};
+use crate::types::{Column, ColumnType, Schema, TimeType};
 use crate::values::SpareValues;
 use crate::view::{self, HEAP_BYTES_MAX, INLINE_BYTES_MAX};
 
@@ -197,8 +197,10 @@ impl Source<'_> {
                 let narrow = |value: i128| decimal::fits(value, precision).then_some(value as i64);
                 self.fill(slots, |row| narrow(values[row]).ok_or_else(|| self.invalid_decimal(row)))?;
             }
-            (SpareValues::I64(slots), ColumnType::Time) => self.copy::<Time64MicrosecondType>(slots)?,
-            (SpareValues::I64(slots), ColumnType::Timestamp | ColumnType::TimestampTz) => {
+            (SpareValues::I64(slots), ColumnType::Time | ColumnType::Rounded(TimeType::Time, _)) => {
+                self.copy::<Time64MicrosecondType>(slots)?
+            }
+            (SpareValues::I64(slots), ColumnType::Timestamp | ColumnType::TimestampTz | ColumnType::Rounded(..)) => {
                 self.copy::<TimestampMicrosecondType>(slots)?;
             }
             (SpareValues::I64(slots), _) => self.copy::<Int64Type>(slots)?,
@@ -220,6 +222,13 @@ impl Source<'_> {
                 self.fill(slots, |row| {
                     let bytes = typed::numeric(values.value(row), limit, &mut room);
                     Ok(push(heap, bytes.map_err(|shown| self.invalid(row, &shown))?))
+                })?;
+            }
+            (SpareValues::Views(slots), column_type) if column_type.time_type().is_some() => {
+                let values = values_of(column_type, self.array).as_binary_view();
+                self.fill(slots, |row| {
+                    let bytes = typed::time(values.value(row), column_type);
+                    Ok(push(heap, &bytes.ok_or_else(|| self.invalid(row, NO_TIME))?))
                 })?;
             }
             (SpareValues::Views(slots), ColumnType::Uuid) => {

@@ -147,7 +147,7 @@ impl Chunk {
     ) -> ArrayRef {
         let (offset, len) = (rows.start, rows.len());
         let column_type = self.schema.columns()[column].column_type;
-        match column_type {
+        match column_type.unrounded() {
             ColumnType::Boolean => {
                 let values = &values.as_slice()[offset..offset + len];
                 let bits = BooleanBuffer::collect_bool(len, |row| values[row] != 0);
@@ -179,7 +179,11 @@ impl Chunk {
             ColumnType::Json | ColumnType::Jsonb => {
                 wrap(column_type, strings(shared(values, offset, len), Arc::clone(heap), nulls))
             }
-            ColumnType::Numeric(_) | ColumnType::Array(..) => {
+            ColumnType::Numeric(_)
+            | ColumnType::TimeTz
+            | ColumnType::Interval
+            | ColumnType::Array(..)
+            | ColumnType::Rounded(..) => {
                 wrap(column_type, binary(shared(values, offset, len), Arc::clone(heap), nulls))
             }
         }

@@ -16,8 +16,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use longshore_value::numeric;
 use longshore_value::text::trim_char;
+use longshore_value::{numeric, times};
 
 use crate::datum::Datum;
 use crate::types::{ColumnType, Physical, Schema};
@@ -325,18 +325,21 @@ impl Part {
                 let is_char = matches!(self.column_type, ColumnType::Char(_));
                 key.push_text(if is_char { trim_char(value) } else { value }.as_bytes());
             }
-            (Physical::View, Datum::Bytes(value))
-                if matches!(self.column_type, ColumnType::Bytea | ColumnType::Array(..)) =>
-            {
-                key.push_text(value);
-            }
-            // 1.0 and 1.00 are equal.
-            (Physical::View, Datum::Bytes(value)) if matches!(self.column_type, ColumnType::Numeric(_)) => {
-                key.push_text(numeric::key(value));
+            (Physical::View, Datum::Bytes(value)) if self.column_type.is_bytes() => {
+                key.push_text(self.compared(value));
             }
             (_, value) => self.encode_converted(key, value)?,
         }
         Ok(())
+    }
+
+    /// The bytes of a stored value that compare as the value does: 1.0 and 1.00 are equal, `1 mon` and `30 days` are.
+    fn compared<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
+        match self.column_type.unrounded() {
+            ColumnType::Numeric(_) => numeric::key(bytes),
+            ColumnType::Interval => bytes.get(..times::INTERVAL_TOTAL_BYTES).unwrap_or(bytes),
+            _ => bytes,
+        }
     }
 
     /// NULL equals and precedes nothing; as the last of all values it is out of the way of ranges.

@@ -283,7 +283,7 @@ fn read_bound(reader: &mut Reader<'_>, column: ColumnType) -> Result<Value, Malf
     Ok(match column {
         ColumnType::Boolean => Value::Boolean(reader.u8()? != 0),
         ColumnType::Decimal { .. } => Value::Decimal(reader.i128()?),
-        ColumnType::Bytea | ColumnType::Numeric(_) | ColumnType::Array(..) => Value::Bytes(reader.bytes()?.to_vec()),
+        _ if column.is_bytes() => Value::Bytes(reader.bytes()?.to_vec()),
         _ => match column.physical() {
             Physical::F32 | Physical::F64 => Value::Float(f64::from_bits(reader.u64()?)),
             Physical::View => {

@@ -4,9 +4,10 @@
 //! that they describe a relation and a file that can exist. Only then is memory allocated by what it says.
 
 use longshore_value::numeric::Limit;
+use longshore_value::times::DIGITS_MAX;
 
 use crate::row_id::CHUNK_ROWS_MAX;
-use crate::types::{Column, ColumnType, Schema};
+use crate::types::{Column, ColumnType, Schema, TimeType};
 use crate::view::HEAP_BYTES_MAX;
 
 use super::block::Block;
@@ -139,6 +140,13 @@ impl Unverified {
 /// The tag of arrays, whose element's type follows.
 const ARRAY: u8 = 26;
 
+/// The tag of types of times with a precision.
+const ROUNDED: u8 = 29;
+
+/// The types of times that may have one, by their numbers in the parameter.
+const TIME_TYPES: [TimeType; 5] =
+    [TimeType::Time, TimeType::TimeTz, TimeType::Timestamp, TimeType::TimestampTz, TimeType::Interval];
+
 /// The fewest bytes of a column in the directory: an empty name, its type, whether it is nullable.
 const COLUMN_BYTES_MIN: usize = 4 + 5 + 1;
 
@@ -160,6 +168,9 @@ fn write_type(writer: &mut Writer, column_type: ColumnType) {
         ColumnType::TimestampTz => (13, 0),
         ColumnType::Uuid => (14, 0),
         ColumnType::Bytea => (15, 0),
+        ColumnType::TimeTz => (27, 0),
+        ColumnType::Interval => (28, 0),
+        ColumnType::Rounded(of, digits) => (ROUNDED, (of as u32) << 8 | u32::from(digits)),
         ColumnType::Json => (24, 0),
         ColumnType::Jsonb => (25, 0),
         ColumnType::Array(_, dimensions) => (ARRAY, dimensions.into()),
@@ -205,6 +216,14 @@ fn read_type(reader: &mut Reader<'_>) -> Result<ColumnType, Malformed> {
         (13, 0) => ColumnType::TimestampTz,
         (14, 0) => ColumnType::Uuid,
         (15, 0) => ColumnType::Bytea,
+        (27, 0) => ColumnType::TimeTz,
+        (28, 0) => ColumnType::Interval,
+        (ROUNDED, _)
+            if parameter & 0xFF < u32::from(DIGITS_MAX)
+                && let Some(of) = TIME_TYPES.get((parameter >> 8) as usize) =>
+        {
+            ColumnType::Rounded(*of, parameter as u8)
+        }
         (24, 0) => ColumnType::Json,
         (25, 0) => ColumnType::Jsonb,
         (16, 0) => ColumnType::Numeric(None),

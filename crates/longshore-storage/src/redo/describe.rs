@@ -237,7 +237,7 @@ fn shown_value(datum: Datum<'_>, column_type: ColumnType) -> String {
         }
         other => return other.to_string(),
     };
-    match column_type {
+    match column_type.unrounded() {
         ColumnType::Decimal { scale, .. } => show::Decimal(digits, scale).to_string(),
         ColumnType::Date => show::Date(digits as i64).to_string(),
         ColumnType::Time => show::Time(digits as i64).to_string(),

@@ -113,7 +113,7 @@ impl Relation {
                 scale == other && column.column_type.physical() == referred.column_type.physical()
             }
             (ColumnType::Char(_), ColumnType::Char(_)) | (ColumnType::Numeric(_), ColumnType::Numeric(_)) => true,
-            (one, other) => one == other || is_text(one) && is_text(other),
+            (one, other) => one.unrounded() == other.unrounded() || is_text(one) && is_text(other),
         }
     }
 

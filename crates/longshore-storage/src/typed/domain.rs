@@ -7,11 +7,11 @@ use std::borrow::Cow;
 use arrow_schema::DataType;
 use longshore_value::numeric::{self, Limit, Numeric};
 use longshore_value::text::{fit_char, fit_varchar};
-use longshore_value::{decimal, uuid};
+use longshore_value::{decimal, times, uuid};
 
 use crate::datum::{Datum, datum_of_bits};
 use crate::lists;
-use crate::types::{Column, ColumnType, Physical};
+use crate::types::{Column, ColumnType, Physical, TimeType};
 
 /// Characters of a value that an error shows.
 const SHOWN_CHARACTERS_MAX: usize = 40;
@@ -168,6 +168,9 @@ fn any_input<'a>(column: &Column, datum: Datum<'a>) -> Result<Input<'a>, ValueEr
         (Physical::I16, Datum::I16(value)) => Input::Bits(value as u128),
         (Physical::I32, Datum::I32(value)) => Input::Bits(value as u128),
         (Physical::I32, Datum::I16(value)) => Input::Bits(value as u128),
+        (Physical::I64, Datum::I64(value)) if let ColumnType::Rounded(of, digits) = column_type => {
+            Input::Bits(of.round(value, digits).ok_or_else(|| invalid(&value.to_string()))? as u128)
+        }
         (Physical::I64, Datum::I64(value)) => Input::Bits(digits(column, value.into())?),
         (Physical::I64, Datum::I32(value)) => Input::Bits(digits(column, value.into())?),
         (Physical::I64, Datum::I16(value)) => Input::Bits(digits(column, value.into())?),
@@ -187,6 +190,9 @@ fn any_input<'a>(column: &Column, datum: Datum<'a>) -> Result<Input<'a>, ValueEr
             let mut room = Vec::new();
             numeric(value, limit, &mut room).map_err(|shown| invalid(&shown))?;
             Input::Text(if room.is_empty() { value.into() } else { Cow::Owned(room) })
+        }
+        (Physical::View, Datum::Bytes(value)) if column_type.time_type().is_some() => {
+            Input::Text(time(value, column_type).ok_or_else(|| invalid(NO_TIME))?)
         }
         (Physical::View, Datum::Text(value)) if !column_type.is_bytes() => text(column, value)?,
         (_, datum) => {
@@ -212,6 +218,23 @@ pub(crate) fn numeric<'a>(bytes: &'a [u8], limit: Option<Limit>, room: &'a mut V
     let Some(limit) = limit else { return Ok(bytes) };
     numeric::limited(value, limit, &mut |byte| room.push(byte)).map_err(|_| value.to_string())?;
     Ok(room)
+}
+
+/// What is said of bytes that are neither a time of a zone nor an interval.
+pub(crate) const NO_TIME: &str = "bytes of no time";
+
+/// The bytes of a TIMETZ or an INTERVAL as its column stores them; `None` of others.
+pub(crate) fn time(bytes: &[u8], column_type: ColumnType) -> Option<Cow<'_, [u8]>> {
+    let (of, digits) = column_type.time_type()?;
+    let is_rounded = matches!(column_type, ColumnType::Rounded(..));
+    if of == TimeType::TimeTz {
+        let (micros, west) = times::timetz_of_key(bytes)?;
+        let key = || Some(times::timetz_key(of.round(micros, digits)?, west).to_vec());
+        return if is_rounded { key().map(Cow::Owned) } else { Some(bytes.into()) };
+    }
+    let (months, days, micros) = times::interval_of_key(bytes)?;
+    let key = || Some(times::interval_key(months, days, of.round(micros, digits)?).to_vec());
+    if is_rounded { key().map(Cow::Owned) } else { Some(bytes.into()) }
 }
 
 /// A text as its column stores it.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const ALL: [(ColumnType, &str); 18] = [
+const ALL: [(ColumnType, &str); 20] = [
     (ColumnType::Boolean, "BOOLEAN"),
     (ColumnType::SmallInt, "SMALLINT"),
     (ColumnType::Integer, "INTEGER"),
@@ -21,12 +21,33 @@ const ALL: [(ColumnType, &str); 18] = [
     (ColumnType::Uuid, "UUID"),
     (ColumnType::Bytea, "BYTEA"),
     (ColumnType::Numeric(None), "NUMERIC"),
+    (ColumnType::TimeTz, "TIME WITH TIME ZONE"),
+    (ColumnType::Interval, "INTERVAL"),
 ];
 
 #[test]
 fn types_are_displayed_as_sql_spells_them() {
     for (column_type, spelling) in ALL {
         assert_eq!(column_type.to_string(), spelling);
+    }
+}
+
+#[test]
+fn a_precision_is_part_of_the_type() {
+    for (of, spelling) in [
+        (TimeType::Time, "TIME(2)"),
+        (TimeType::TimeTz, "TIME(2) WITH TIME ZONE"),
+        (TimeType::Timestamp, "TIMESTAMP(2)"),
+        (TimeType::TimestampTz, "TIMESTAMP(2) WITH TIME ZONE"),
+        (TimeType::Interval, "INTERVAL(2)"),
+    ] {
+        let (rounded, whole) = (of.rounded(2), of.rounded(6));
+        assert_eq!(rounded.to_string(), spelling);
+        assert_eq!(
+            (rounded.unrounded(), rounded.time_type(), whole.time_type()),
+            (whole, Some((of, 2)), Some((of, 6)))
+        );
+        assert_eq!((rounded.arrow(), rounded.physical()), (whole.arrow(), whole.physical()));
     }
 }
 
@@ -66,7 +87,7 @@ fn every_value_of_an_arrow_type_has_room() {
 #[test]
 fn short_decimals_take_64_bits() {
     let widths = ALL.map(|(column_type, _)| column_type.physical().width());
-    assert_eq!(widths, [1, 2, 4, 8, 4, 8, 8, 16, 16, 16, 16, 4, 8, 8, 8, 16, 16, 16]);
+    assert_eq!(widths, [1, 2, 4, 8, 4, 8, 8, 16, 16, 16, 16, 4, 8, 8, 8, 16, 16, 16, 16, 16]);
 }
 
 #[test]

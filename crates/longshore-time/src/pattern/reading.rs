@@ -2,6 +2,8 @@
 
 mod dates;
 
+use longshore_value::times;
+
 use super::keywords::{Calendar, Key};
 use super::nodes::{Field, Node, is_separator, parse};
 use crate::calendar::{
@@ -42,6 +44,8 @@ struct Said {
     century: i64,
     julian: i64,
     micros: i64,
+    /// Digits of fractions of a second that the text is rounded to.
+    digits: Option<u8>,
     zone_sign: i64,
     zone_hours: i64,
     zone_minutes: i64,
@@ -57,6 +61,8 @@ struct Fields {
     minute: i64,
     second: i64,
     micros: i64,
+    /// Digits of fractions of a second that are kept.
+    digits: u8,
     /// Seconds west of UTC.
     west: Option<i64>,
 }
@@ -85,10 +91,11 @@ pub fn to_timestamp(text: &str, pattern: &str, settings: &Settings) -> Result<i6
         + fields.micros;
     let days = days_of(fields.year, fields.month, fields.day);
     let local = i128::from(days) * i128::from(MICROS_PER_DAY) + i128::from(time);
-    match fields.west {
-        Some(west) => timestamp(local + i128::from(west) * i128::from(MICROS_PER_SECOND)),
-        None => to_utc(&settings.zone, timestamp(local)?),
-    }
+    let moment = match fields.west {
+        Some(west) => timestamp(local + i128::from(west) * i128::from(MICROS_PER_SECOND))?,
+        None => to_utc(&settings.zone, timestamp(local)?)?,
+    };
+    times::rounded_timestamp(moment, fields.digits).ok_or_else(|| TimeError::out_of_range("timestamp"))
 }
 
 fn read(text: &str, pattern: &str) -> Result<Fields> {
@@ -252,6 +259,9 @@ impl Reader<'_> {
                 said.millis *= 10_i64.pow(3_u32.saturating_sub(length).min(2));
             }
             Key::Fraction(_) | Key::Micro => {
+                if let Key::Fraction(digits) = key {
+                    said.digits = Some(digits);
+                }
                 set(&mut said.micros)?;
                 said.micros *= 10_i64.pow(6_u32.saturating_sub(length).min(5));
             }

@@ -2,7 +2,7 @@
 
 use longshore_value::digits::rounded;
 
-use super::{Expected, Reader, Reason};
+use super::{Expected, Reader, Reason, beyond};
 
 /// Microseconds of a day.
 pub(crate) const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
@@ -70,7 +70,7 @@ fn read_date(reader: &mut Reader<'_>) -> Result<i32, Reason> {
 }
 
 /// Reads a time and rounds it to microseconds, perhaps up to midnight.
-fn read_time(reader: &mut Reader<'_>) -> Result<i64, Reason> {
+pub(super) fn read_time(reader: &mut Reader<'_>) -> Result<i64, Reason> {
     let hours = reader.number(1, 2)?;
     reader.byte(b':')?;
     let minutes = reader.number(1, 2)?;
@@ -133,12 +133,17 @@ pub(crate) fn within_range(micros: i64) -> Result<i64, Reason> {
     if (i64::from(DATE_MIN)..=i64::from(DATE_MAX)).contains(&days) { Ok(micros) } else { Err(Reason::Year) }
 }
 
-/// A date `YYYY-MM-DD` in days since 1970-01-01; month and day may have one digit.
+/// A date `YYYY-MM-DD` in days since 1970-01-01; month and day may have one digit. Dates before Christ, of longer years and
+/// infinite ones are read as they are written.
 ///
 /// # Errors
 ///
-/// If the field is anything else, or there is no such day in the years 1 to 9999.
+/// If the field is anything else, or there is no such day.
 pub fn date(bytes: &[u8]) -> Result<i32, Reason> {
+    usual_date(bytes).or_else(|reason| beyond::date(bytes).ok_or(reason))
+}
+
+fn usual_date(bytes: &[u8]) -> Result<i32, Reason> {
     let mut reader = Reader::trimmed(bytes)?;
     let days = read_date(&mut reader)?;
     reader.end()?;
@@ -149,8 +154,12 @@ pub fn date(bytes: &[u8]) -> Result<i32, Reason> {
 ///
 /// # Errors
 ///
-/// If the field is anything else, or (rounded) outside 00:00:00 to 23:59:59.999999.
+/// If the field is anything else, or (rounded) outside 00:00:00 to 23:59:59.999999, and not 24:00:00.
 pub fn time(bytes: &[u8]) -> Result<i64, Reason> {
+    usual_time(bytes).or_else(|reason| beyond::time(bytes).ok_or(reason))
+}
+
+fn usual_time(bytes: &[u8]) -> Result<i64, Reason> {
     let mut reader = Reader::trimmed(bytes)?;
     let micros = read_time(&mut reader)?;
     reader.end()?;
@@ -161,8 +170,12 @@ pub fn time(bytes: &[u8]) -> Result<i64, Reason> {
 ///
 /// # Errors
 ///
-/// If the field is anything else, outside the years 1 to 9999, or has a zone offset.
+/// If the field is anything else, or has a zone offset.
 pub fn timestamp(bytes: &[u8]) -> Result<i64, Reason> {
+    usual_timestamp(bytes).or_else(|reason| beyond::timestamp(bytes, false).ok_or(reason))
+}
+
+fn usual_timestamp(bytes: &[u8]) -> Result<i64, Reason> {
     let mut reader = Reader::trimmed(bytes)?;
     let (micros, timed) = read_timestamp(&mut reader)?;
     while timed && reader.take(|byte| byte == b' ').is_some() {}
@@ -178,8 +191,12 @@ pub fn timestamp(bytes: &[u8]) -> Result<i64, Reason> {
 ///
 /// # Errors
 ///
-/// If the field is anything else, or in UTC outside the years 1 to 9999.
+/// If the field is anything else, or in UTC outside the range of timestamps.
 pub fn timestamptz(bytes: &[u8]) -> Result<i64, Reason> {
+    usual_timestamptz(bytes).or_else(|reason| beyond::timestamp(bytes, true).ok_or(reason))
+}
+
+fn usual_timestamptz(bytes: &[u8]) -> Result<i64, Reason> {
     let mut reader = Reader::trimmed(bytes)?;
     let (micros, timed) = read_timestamp(&mut reader)?;
     while timed && reader.take(|byte| byte == b' ').is_some() {}

@@ -149,9 +149,9 @@ impl Planner {
             if queries > 1 {
                 expansion::check(&statement)?;
             }
+            named_arguments::write_out(&mut statement);
             time_syntax::rewrite(&mut statement);
             arrays::write_out(&mut statement);
-            named_arguments::write_out(&mut statement);
             lateral_names::write_out(&mut statement);
             set_returning::write_out(&mut statement, |name| self.functions.scalar.contains_key(name));
             numbers::mark_statement(&mut statement);

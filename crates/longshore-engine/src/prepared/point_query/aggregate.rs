@@ -79,6 +79,9 @@ impl Aggregate {
                     | ColumnType::Boolean
                     | ColumnType::Bytea
                     | ColumnType::Numeric(_)
+                    | ColumnType::TimeTz
+                    | ColumnType::Interval
+                    | ColumnType::Rounded(..)
                     | ColumnType::Json
                     | ColumnType::Jsonb
                     | ColumnType::Array(..)

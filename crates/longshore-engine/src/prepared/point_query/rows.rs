@@ -40,7 +40,7 @@ pub(super) fn values(
 ) -> Result<ArrayRef, TransactionError> {
     let column_type = relation.schema().columns()[column].column_type;
     let mut cells = Cells { transaction, relation, rows, column, column_type };
-    match column_type {
+    match column_type.unrounded() {
         ColumnType::SmallInt => cells.primitive::<Int16Type>(|value| integer(value).map(|value| value as i16)),
         ColumnType::Integer => cells.primitive::<Int32Type>(|value| integer(value).map(|value| value as i32)),
         ColumnType::BigInt => cells.primitive::<Int64Type>(|value| integer(value).map(|value| value as i64)),
@@ -76,7 +76,11 @@ pub(super) fn values(
             })?;
             Ok(wrap(column_type, Arc::new(builder.finish())))
         }
-        ColumnType::Numeric(_) | ColumnType::Array(..) => {
+        ColumnType::Numeric(_)
+        | ColumnType::TimeTz
+        | ColumnType::Interval
+        | ColumnType::Rounded(..)
+        | ColumnType::Array(..) => {
             let mut builder = BinaryViewBuilder::with_capacity(rows.len());
             cells.each(|value| {
                 builder.append_option(if let Datum::Bytes(bytes) = value { Some(bytes) } else { None });

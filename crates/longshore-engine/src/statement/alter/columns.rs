@@ -276,8 +276,10 @@ fn column_def(name: &str, column_type: ColumnType, options: Vec<ColumnOptionDef>
 /// Whether values of a type become those of another one without being asked to, as an INSERT lets them in PostgreSQL.
 fn is_assignable(from: ColumnType, to: ColumnType) -> bool {
     use ColumnType::{
-        BigInt, Char, Date, Decimal, Double, Integer, Real, SmallInt, Text, Timestamp, TimestampTz, Varchar,
+        BigInt, Char, Date, Decimal, Double, Integer, Interval, Real, SmallInt, Text, Time, TimeTz, Timestamp,
+        TimestampTz, Varchar,
     };
+    let (from, to) = (from.unrounded(), to.unrounded());
     let is_number = |of| matches!(of, SmallInt | Integer | BigInt | Decimal { .. } | Real | Double);
     let is_text = |of| matches!(of, Char(_) | Varchar(_) | Text);
     let is_moment = |of| matches!(of, Date | Timestamp | TimestampTz);
@@ -285,12 +287,18 @@ fn is_assignable(from: ColumnType, to: ColumnType) -> bool {
         || is_text(to)
         || is_number(from) && is_number(to)
         || is_moment(from) && is_moment(to)
-        || matches!((from, to), (Timestamp | TimestampTz, ColumnType::Time))
+        || matches!(
+            (from, to),
+            (Timestamp | TimestampTz | TimeTz | Interval, Time) | (Time | TimestampTz, TimeTz) | (Time, Interval)
+        )
 }
 
 /// Whether every value of a type is stored as the same value of another one.
 fn is_stored_alike(from: ColumnType, to: ColumnType) -> bool {
     use ColumnType::{Decimal, Text, Varchar};
+    if let (Some((one, before)), Some((other, after))) = (from.time_type(), to.time_type()) {
+        return one == other && before <= after;
+    }
     match (from, to) {
         (Varchar(_), Text) => true,
         (Varchar(before), Varchar(after)) => before <= after,

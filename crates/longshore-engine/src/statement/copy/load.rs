@@ -29,7 +29,7 @@ pub(super) struct LoadPlan {
 /// Refuses times with a zone where those without one would mean something else than in the session.
 fn refuse_other_zones(context: &Context<'_>, relation: &Relation) -> Result<(), Error> {
     let settings = context.transaction.time().settings;
-    let is_zoned = |column: &Column| column.column_type == ColumnType::TimestampTz;
+    let is_zoned = |column: &Column| column.column_type.unrounded() == ColumnType::TimestampTz;
     if settings.zone.fixed_offset() == Some(0) || !relation.schema().columns().iter().any(is_zoned) {
         return Ok(());
     }

@@ -66,10 +66,12 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
                 return Err(given_for_identity(&described.name));
             }
             // Arrow makes no values of a type that it has not, and no others of them.
-            let is_cast = is_number_or_text(described.column_type) && is_computed(value);
-            if is_cast || described.column_type.unwrapped().is_some() {
+            let to = described.column_type;
+            let is_rounded = matches!(to, ColumnType::Rounded(..));
+            let is_cast = is_rounded || is_number_or_text(to) && is_computed(value);
+            if is_cast || to.unwrapped().is_some() {
                 let given = std::mem::replace(value, build::number(0));
-                *value = build::cast(given, described.column_type);
+                *value = build::cast(given, to);
             }
         }
     }

@@ -196,7 +196,7 @@ impl Part {
             Physical::I128 => key.push_wide(order_i128(bits() as i128)),
             Physical::F32 => key.push(order_f32(f32::from_bits(bits() as u32)).into(), 4),
             Physical::F64 => key.push(order_f64(f64::from_bits(bits() as u64)), 8),
-            Physical::View => key.push_text(chunk.text(self.column, row, &TextRoom::default())),
+            Physical::View => key.push_text(self.compared(chunk.text(self.column, row, &TextRoom::default()))),
         }
     }
 }

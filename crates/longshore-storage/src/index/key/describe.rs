@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use longshore_value::numeric::Numeric;
+use longshore_value::times;
 
 use super::{ABSENT, END, ESCAPE, ESCAPED_END, KeyLayout, Part, big_endian};
 use crate::datum::Datum;
@@ -11,6 +12,8 @@ use crate::types::{ColumnType, Physical, Schema};
 
 /// Characters of a text that are shown.
 const SHOWN_CHARACTERS_MAX: usize = 40;
+
+const MICROS_PER_DAY: i128 = 86_400_000_000;
 
 /// The values of a row of a schema, as a key of all columns is shown.
 pub(crate) fn described_row<'v>(schema: &Schema, value: impl FnMut(usize) -> Datum<'v>) -> String {
@@ -52,6 +55,9 @@ impl Part {
                 if matches!(self.column_type, ColumnType::Numeric(_)) {
                     text.push('\'');
                     Numeric::of_key(&bytes).map_or(Ok(()), |value| write!(text, "{value}"))
+                } else if self.column_type.time_type().is_some() {
+                    text.push('\'');
+                    describe_time(&bytes, text)
                 } else if self.column_type.is_bytes() {
                     text.push_str("'\\x");
                     bytes.iter().take(SHOWN_CHARACTERS_MAX / 2).try_for_each(|byte| write!(text, "{byte:02x}"))
@@ -83,7 +89,7 @@ impl Part {
     }
 
     fn describe_integer(&self, value: i128, text: &mut String) -> std::fmt::Result {
-        match self.column_type {
+        match self.column_type.unrounded() {
             ColumnType::Decimal { scale, .. } => write!(text, "{}", Decimal(value, scale)),
             ColumnType::Date => write!(text, "'{}'", Date(value as i64)),
             ColumnType::Time => write!(text, "'{}'", Time(value as i64)),
@@ -91,6 +97,24 @@ impl Part {
             ColumnType::TimestampTz => write!(text, "'{}+00'", Timestamp(value as i64)),
             _ => write!(text, "{value}"),
         }
+    }
+}
+
+/// The text of a time of a zone, or of the length of an interval, as days and a time.
+fn describe_time(bytes: &[u8], text: &mut String) -> std::fmt::Result {
+    if let Some((micros, west)) = times::timetz_of_key(bytes) {
+        let (sign, west) = (if west > 0 { '-' } else { '+' }, west.unsigned_abs());
+        write!(text, "{}{sign}{:02}", Time(micros), west / 3600)?;
+        return if west.is_multiple_of(3600) { Ok(()) } else { write!(text, ":{:02}", west / 60 % 60) };
+    }
+    let Some(micros) = times::total_of_interval_key(bytes) else { return Ok(()) };
+    let (days, micros) = (micros / MICROS_PER_DAY, micros % MICROS_PER_DAY);
+    let sign = if micros < 0 { "-" } else { "" };
+    let time = Time(micros.unsigned_abs() as i64);
+    match (days, micros) {
+        (0, _) => write!(text, "{sign}{time}"),
+        (_, 0) => write!(text, "{days} days"),
+        _ => write!(text, "{days} days {sign}{time}"),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::relation::Relation;
 use crate::row_id::RowId;
 use crate::table::{RelationId, Table};
 use crate::typed::Input;
-use crate::types::{Column, ColumnType, Physical, Schema};
+use crate::types::{Column, ColumnType, Physical, Schema, TimeType};
 use crate::values::{Scratch, TextRoom};
 
 /// The period between checkpoints that records belong to which are done again: the first.
@@ -397,6 +397,9 @@ fn check_values(chunk: &Chunk) -> Result<(), ReplayProblem> {
             | ColumnType::Varchar(_)
             | ColumnType::Uuid
             | ColumnType::Numeric(_)
+            | ColumnType::TimeTz
+            | ColumnType::Interval
+            | ColumnType::Rounded(TimeType::TimeTz | TimeType::Interval, _)
             | ColumnType::Array(..) => {
                 check_texts(chunk, at, column)?;
             }

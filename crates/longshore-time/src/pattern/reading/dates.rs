@@ -1,5 +1,7 @@
 //! The date and the time of a text, made of what its fields say.
 
+use longshore_value::times::DIGITS_MAX;
+
 use super::{Fields, Said, invalid};
 use crate::calendar::{EPOCH_JULIAN, MICROS_PER_SECOND, civil, days_of, days_of_month, is_leap, iso_year_start};
 use crate::error::{Result, TimeError, TimeErrorKind};
@@ -43,7 +45,8 @@ pub(super) fn fields(said: &Said, text: &str) -> Result<Fields> {
         }
         Some(-said.zone_sign * (said.zone_hours * 3600 + said.zone_minutes * 60))
     };
-    Ok(Fields { year: date.year, month: date.month, day: date.day, hour, minute, second, micros, west })
+    let digits = said.digits.unwrap_or(DIGITS_MAX);
+    Ok(Fields { year: date.year, month: date.month, day: date.day, hour, minute, second, micros, digits, west })
 }
 
 fn time(said: &Said) -> Result<(i64, i64, i64)> {

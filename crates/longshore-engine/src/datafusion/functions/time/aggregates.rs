@@ -13,7 +13,8 @@ use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::Accumulator;
 use datafusion::logical_expr::function::StateFieldsArgs;
 use datafusion::logical_expr::utils::format_state_name;
-use longshore_time::interval::{INTERVAL_BYTES, Interval};
+use longshore_time::interval::Interval;
+use longshore_value::times::INTERVAL_BYTES;
 
 use super::kinds::{Kind, time_kind};
 use super::session::time_error;

@@ -219,7 +219,8 @@ fn shifted(values: &[Value<'_>], sign: i64) -> Result<Value<'static>> {
     }
 }
 
-fn date_and_time(values: &[Value<'_>], _: &SessionTime<'_>) -> Result<Value<'static>> {
+/// The moment of a date and a time.
+pub(super) fn date_and_time(values: &[Value<'_>], _: &SessionTime<'_>) -> Result<Value<'static>> {
     match values {
         [Value::Date(days), Value::Time(micros)] | [Value::Time(micros), Value::Date(days)] => {
             let midnight = moment::midnight(*days)?;
@@ -229,7 +230,8 @@ fn date_and_time(values: &[Value<'_>], _: &SessionTime<'_>) -> Result<Value<'sta
     }
 }
 
-fn date_and_timetz(values: &[Value<'_>], _: &SessionTime<'_>) -> Result<Value<'static>> {
+/// The moment of a date and a time of a zone.
+pub(super) fn date_and_timetz(values: &[Value<'_>], _: &SessionTime<'_>) -> Result<Value<'static>> {
     match values {
         [Value::Date(days), Value::TimeTz(time)] | [Value::TimeTz(time), Value::Date(days)] => {
             let midnight = moment::midnight(*days)?;

@@ -14,10 +14,11 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use longshore_time::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, is_finite, split, timestamp};
-use longshore_time::interval::{Interval, IntervalField, IntervalType, round_micros};
+use longshore_time::interval::{Interval, IntervalField, IntervalType};
 use longshore_time::moment::{TimeTz, date_of, midnight, to_utc};
 use longshore_time::settings::to_local;
 use longshore_time::{error, read, write};
+use longshore_value::times;
 
 use super::kinds::Kind;
 use super::session::{SessionTime, time_error};
@@ -172,7 +173,7 @@ pub(in crate::datafusion) fn convert(
 fn impossible(from: &DataType, to: Kind) -> DataFusionError {
     let from = Kind::of(from).map_or_else(|| from.to_string(), |kind| kind.name().to_owned());
     let message = format!("cannot cast type {from} to {}", to.name());
-    external(Error::new(ErrorKind::TypeMismatch, message))
+    external(Error::new(ErrorKind::Coded("42846"), message))
 }
 
 /// A value in another type; `None` if there is no such cast.
@@ -191,9 +192,10 @@ fn one(
             _ => Value::TimestampTz(micros),
         })
     };
-    let time = |micros: i64| Value::Time(round_micros(micros, digits).unwrap_or(micros));
-    let timetz =
-        |micros: i64, west: i32| Value::TimeTz(TimeTz { micros: round_micros(micros, digits).unwrap_or(micros), west });
+    let time = |micros: i64| Value::Time(times::rounded(micros, digits).unwrap_or(micros));
+    let timetz = |micros: i64, west: i32| {
+        Value::TimeTz(TimeTz { micros: times::rounded(micros, digits).unwrap_or(micros), west })
+    };
     Some(match (value, to) {
         (Value::Text(text), _) => return of_text(text, to, modifier, session),
         (_, Kind::Text) => Ok(Value::Text(Cow::Owned(text_of(value, session)?))),
@@ -243,7 +245,7 @@ fn of_text(
     let context = session.context();
     let digits = modifier.precision();
     let timestamp = |read: error::Result<i64>| read.and_then(|micros| rounded(micros, digits));
-    let time = |micros: i64| round_micros(micros, digits).unwrap_or(micros);
+    let time = |micros: i64| times::rounded(micros, digits).unwrap_or(micros);
     Some(match to {
         Kind::Date => read::date(text, &context).map(Value::Date),
         Kind::Timestamp => timestamp(read::timestamp(text, &context)).map(Value::Timestamp),
@@ -264,7 +266,8 @@ fn rounded(micros: i64, digits: u8) -> error::Result<i64> {
     if digits >= 6 || !is_finite(micros) {
         return Ok(micros);
     }
-    let rounded = round_micros(micros, digits).ok_or_else(|| error::TimeError::out_of_range("timestamp"))?;
+    let rounded =
+        times::rounded_timestamp(micros, digits).ok_or_else(|| error::TimeError::out_of_range("timestamp"))?;
     timestamp(rounded.into())
 }
 

@@ -12,6 +12,7 @@ use longshore_time::settings::to_local;
 use longshore_time::zone::Zone;
 use longshore_time::zone::abbreviations::Abbreviation;
 
+use super::arithmetic::{date_and_time, date_and_timetz};
 use super::kinds::Kind::{
     Date, Float, Int4, Interval as IntervalKind, Text, Time, TimeTz as TimeTzKind, Timestamp, TimestampTz,
 };
@@ -43,6 +44,16 @@ pub(super) const FUNCTIONS: &[(&str, &[Overload])] = &[
         ],
     ),
     ("make_interval", MAKE_INTERVAL),
+    (
+        "timestamptz",
+        &[
+            overload(&[Date, Time], TimestampTz, |values, session| match date_and_time(values, session)? {
+                Value::Timestamp(local) => to_utc(&session.settings().zone, local).map(Value::TimestampTz),
+                _ => Ok(Value::Null),
+            }),
+            overload(&[Date, TimeTzKind], TimestampTz, date_and_timetz),
+        ],
+    ),
     ("timezone", TIMEZONE),
 ];
 

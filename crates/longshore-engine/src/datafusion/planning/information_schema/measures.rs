@@ -68,9 +68,15 @@ impl Measures {
             ColumnType::Varchar(characters) => texts("character varying", "varchar", characters),
             ColumnType::Text => Self { octets: Some(OCTETS_MAX), ..others("text") },
             ColumnType::Date => moments("date", 0),
-            ColumnType::Time => moments("time", 6),
-            ColumnType::Timestamp => moments("timestamp", 6),
-            ColumnType::TimestampTz => moments("timestamptz", 6),
+            ColumnType::Rounded(..)
+            | ColumnType::Time
+            | ColumnType::TimeTz
+            | ColumnType::Timestamp
+            | ColumnType::TimestampTz
+            | ColumnType::Interval => {
+                let digits = column_type.time_type().map_or(0, |(_, digits)| digits.into());
+                moments(array_name(column_type).trim_start_matches('_'), digits)
+            }
             ColumnType::Uuid => Self { name: "uuid".to_owned(), ..others("uuid") },
             ColumnType::Bytea => others("bytea"),
             ColumnType::Json => others("json"),
@@ -95,8 +101,11 @@ fn array_name(element: ColumnType) -> &'static str {
         ColumnType::Text => "_text",
         ColumnType::Date => "_date",
         ColumnType::Time => "_time",
+        ColumnType::TimeTz => "_timetz",
         ColumnType::Timestamp => "_timestamp",
         ColumnType::TimestampTz => "_timestamptz",
+        ColumnType::Interval => "_interval",
+        ColumnType::Rounded(..) => array_name(element.unrounded()),
         ColumnType::Uuid => "_uuid",
         ColumnType::Bytea => "_bytea",
         ColumnType::Json => "_json",
