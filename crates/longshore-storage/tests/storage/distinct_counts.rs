@@ -6,11 +6,11 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BinaryViewArray, Int64Array, RecordBatch, StringViewArray};
 use longshore_storage::{
     Arena, Column, ColumnType, Datum, Freeze, Isolation, MergeKind, PackedAs, PartitionBuffer, Relation, Schema,
-    Snapshot, Storage, wrap,
+    Snapshot, Storage, TimeType, wrap,
 };
 use longshore_testing::Random;
 
-use crate::support::{Cell, Row, all_types, array_of, buffers, list, numeric, relation};
+use crate::support::{Cell, Row, all_types, array_of, buffers, interval, list, numeric, relation, timetz};
 
 /// Of more values than this, the count is an estimate.
 const EXACT_MAX: usize = 512;
@@ -70,6 +70,9 @@ fn nth(column_type: ColumnType, number: usize) -> Cell {
             }
             Cell::Bytes(list(wrap(array_of(*element, 1), Arc::new(BinaryViewArray::from(vec![one.as_slice()])))))
         }
+        ColumnType::TimeTz => timetz(number as i64),
+        ColumnType::Interval | ColumnType::Rounded(TimeType::Interval, _) => interval(number as i64),
+        ColumnType::Rounded(..) => Cell::Integer(number as i64 * 60_000_000),
     }
 }
 

@@ -12,11 +12,11 @@ use arrow_array::{
 use longshore_storage::checksum::checksum;
 use longshore_storage::native::{self, NativeError, NativeReport};
 use longshore_storage::{
-    Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema, Storage, lists, wrap,
+    Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema, Storage, TimeType, lists, wrap,
 };
 use longshore_testing::Random;
 
-use crate::support::{Cell, array_of, list, numeric, random_elements, random_json, random_number};
+use crate::support::{Cell, array_of, interval, list, numeric, random_elements, random_json, random_number, timetz};
 
 /// A column of every type; all but the last may be NULL.
 pub(crate) fn every_type() -> Arc<Schema> {
@@ -41,6 +41,9 @@ pub(crate) fn every_type() -> Arc<Schema> {
         ColumnType::Numeric(None),
         ColumnType::Json,
         ColumnType::Jsonb,
+        ColumnType::TimeTz,
+        ColumnType::Interval,
+        ColumnType::Rounded(TimeType::Interval, 3),
         array_of(ColumnType::BigInt, 1),
         array_of(ColumnType::Text, 2),
     ];
@@ -119,6 +122,14 @@ pub(crate) fn random_batch(rows: usize, seed: u64, null_one_in: usize) -> Record
         match column_type {
             ColumnType::Numeric(limit) => {
                 let values = column!(BinaryViewArray, |r, _| bytes_of(numeric(&random_number(r, limit), limit)));
+                columns.push(wrap(column_type, Arc::new(values)));
+            }
+            ColumnType::TimeTz => {
+                let values = column!(BinaryViewArray, |r, _| bytes_of(timetz(r.next() as i64)));
+                columns.push(wrap(column_type, Arc::new(values)));
+            }
+            ColumnType::Interval | ColumnType::Rounded(..) => {
+                let values = column!(BinaryViewArray, |r, _| bytes_of(interval(r.next() as i64)));
                 columns.push(wrap(column_type, Arc::new(values)));
             }
             ColumnType::Json | ColumnType::Jsonb => {

@@ -13,10 +13,11 @@ use arrow_array::{Array, ArrayRef, BinaryViewArray, Int64Array, ListArray, Recor
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::Field;
 use longshore_storage::{
-    Arena, Column, ColumnType, Datum, Memory, PartitionBuffer, Relation, Schema, Snapshot, Value, lists, wrap,
+    Arena, Column, ColumnType, Datum, Memory, PartitionBuffer, Relation, Schema, Snapshot, TimeType, Value, lists, wrap,
 };
 use longshore_testing::Random;
 use longshore_value::numeric::{self, Limit};
+use longshore_value::times;
 
 /// A value of any type.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +65,10 @@ pub(crate) fn all_types() -> Arc<Schema> {
         array_of(ColumnType::BigInt, 1),
         array_of(ColumnType::Text, 1),
         array_of(ColumnType::BigInt, 2),
+        ColumnType::TimeTz,
+        ColumnType::Interval,
+        ColumnType::Rounded(TimeType::Timestamp, 0),
+        ColumnType::Rounded(TimeType::Interval, 0),
     ];
     let mut columns: Vec<Column> =
         types.iter().enumerate().map(|(at, &column_type)| Column::new(format!("c{at}"), column_type, true)).collect();
@@ -149,6 +154,19 @@ pub(crate) fn random_json(random: &mut Random) -> String {
     }
 }
 
+/// A time of some zone on a second, by its number.
+pub(crate) fn timetz(number: i64) -> Cell {
+    let (second, hour) = (number.rem_euclid(86_400), number.div_euclid(86_400).rem_euclid(29) as i32 - 14);
+    Cell::Bytes(times::timetz_key(second * 1_000_000, hour * 3_600).to_vec())
+}
+
+/// An interval of whole seconds, and of months and days that those of other numbers have as well.
+pub(crate) fn interval(number: i64) -> Cell {
+    Cell::Bytes(
+        times::interval_key((number % 13) as i32, (number % 31) as i32, number % (1 << 40) * 1_000_000).to_vec(),
+    )
+}
+
 /// The elements of a random array, NULL among them.
 pub(crate) fn random_elements(random: &mut Random, element: ColumnType, dimensions: u8) -> ArrayRef {
     let count = random.pick(&[0, 1, 2, 5, 40]);
@@ -195,6 +213,9 @@ fn random_cell(random: &mut Random, column: &Column, id: i64) -> Cell {
         ColumnType::Numeric(limit) => numeric(&random_number(random, limit), limit),
         ColumnType::Json | ColumnType::Jsonb => Cell::Text(random_json(random)),
         ColumnType::Array(element, dimensions) => Cell::Bytes(list(random_elements(random, *element, dimensions))),
+        ColumnType::TimeTz => timetz(bits as i64),
+        ColumnType::Interval | ColumnType::Rounded(TimeType::Interval, _) => interval(bits as i64),
+        ColumnType::Rounded(..) => Cell::Integer(i64::from(bits as i32) * 1_000_000),
     }
 }
 
@@ -226,7 +247,7 @@ fn array(column_type: ColumnType, at: usize, rows: &[Row]) -> ArrayRef {
         ColumnType::Date => primitives!(rows, at, Date32Type, data_type, Cell::Integer(value) => value as i32),
         ColumnType::BigInt => primitives!(rows, at, Int64Type, data_type, Cell::Integer(value) => value),
         ColumnType::Time => primitives!(rows, at, Time64MicrosecondType, data_type, Cell::Integer(value) => value),
-        ColumnType::Timestamp | ColumnType::TimestampTz => {
+        ColumnType::Timestamp | ColumnType::TimestampTz | ColumnType::Rounded(TimeType::Timestamp, _) => {
             primitives!(rows, at, TimestampMicrosecondType, data_type, Cell::Integer(value) => value)
         }
         ColumnType::Real => {
@@ -253,7 +274,12 @@ fn array(column_type: ColumnType, at: usize, rows: &[Row]) -> ArrayRef {
             }
             Arc::new(builder.finish())
         }
-        ColumnType::Bytea | ColumnType::Numeric(_) | ColumnType::Array(..) => {
+        ColumnType::Bytea
+        | ColumnType::Numeric(_)
+        | ColumnType::Array(..)
+        | ColumnType::TimeTz
+        | ColumnType::Interval
+        | ColumnType::Rounded(..) => {
             let mut builder = BinaryViewBuilder::new();
             for row in rows {
                 match &row[at] {
@@ -299,7 +325,7 @@ fn cell(column_type: ColumnType, array: &ArrayRef, row: usize) -> Cell {
         ColumnType::Date => Cell::Integer(array.as_primitive::<Date32Type>().value(row).into()),
         ColumnType::BigInt => Cell::Integer(array.as_primitive::<Int64Type>().value(row)),
         ColumnType::Time => Cell::Integer(array.as_primitive::<Time64MicrosecondType>().value(row)),
-        ColumnType::Timestamp | ColumnType::TimestampTz => {
+        ColumnType::Timestamp | ColumnType::TimestampTz | ColumnType::Rounded(TimeType::Timestamp, _) => {
             Cell::Integer(array.as_primitive::<TimestampMicrosecondType>().value(row))
         }
         ColumnType::Real => Cell::Float(f64::from(array.as_primitive::<Float32Type>().value(row)).to_bits()),
@@ -309,7 +335,9 @@ fn cell(column_type: ColumnType, array: &ArrayRef, row: usize) -> Cell {
         ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => {
             Cell::Text(array.as_string_view().value(row).to_owned())
         }
-        ColumnType::Numeric(_) => Cell::Bytes(array.as_struct().column(0).as_binary_view().value(row).to_vec()),
+        ColumnType::Numeric(_) | ColumnType::TimeTz | ColumnType::Interval | ColumnType::Rounded(..) => {
+            Cell::Bytes(array.as_struct().column(0).as_binary_view().value(row).to_vec())
+        }
         ColumnType::Json | ColumnType::Jsonb => {
             Cell::Text(array.as_struct().column(0).as_string_view().value(row).to_owned())
         }
