@@ -34,7 +34,7 @@ use super::functions::operators::PostgresOperators;
 use super::functions::ranks;
 use super::functions::time::rewrite::TimeRewrite;
 use super::functions::time::series;
-use super::functions::{arrays, information, json, rows, time};
+use super::functions::{arrays, enums, information, json, rows, time};
 use super::optimizer::{logical_rules, physical_rules};
 use super::planning::exact_numbers::ExactNumbers;
 use super::planning::literals::Literals;
@@ -106,6 +106,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
                 .chain(json::functions())
                 .chain(arrays::functions())
                 .chain(rows::functions())
+                .chain(enums::functions())
                 .chain(math::functions())
                 .chain(functions::by_overloads())
                 .chain(time::functions())

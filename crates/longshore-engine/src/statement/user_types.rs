@@ -6,16 +6,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use longshore_storage::ColumnType;
 use sqlparser::ast::{
     AlterType, AlterTypeAddValuePosition, AlterTypeOperation, Expr, Ident, ObjectName, UserDefinedTypeRepresentation,
 };
 
 use crate::catalog::{Catalog, Check, Domain, Entry, Table, UserType, about, columns_read};
 use crate::sql::domain::{DomainStatement, DomainVerb};
-use crate::sql::{build, names};
+use crate::sql::{build, enum_types, names};
 use crate::statement::Context;
 use crate::statement::alter::make::validate;
-use crate::statement::own_types::find;
+use crate::statement::own_types::{find, innermost};
 use crate::{Error, ErrorKind, Outcome};
 
 fn exists(name: &str) -> Error {
@@ -160,8 +161,8 @@ pub(crate) fn made_domain(
             domain.not_null |= below.not_null;
             domain.checks = below.checks;
         }
-        Some((name, UserType::Enum(_))) => {
-            return Err(Error::unsupported(format!("a domain over the enumeration {name} is not supported")));
+        Some((name, UserType::Enum(labels))) => {
+            domain.base = enum_types::with_labels(build::written(&name), &names::shown_name(&name), &labels);
         }
         None => drop(crate::sql::types::column_type(&domain.base)?),
     }
@@ -228,6 +229,15 @@ async fn check_rows(context: &Context<'_>, key: &str, constraint: &str, conditio
     Ok(())
 }
 
+/// What a column of a type must be, which may be one of arrays.
+fn checks_of(user_type: &UserType, key: &str, value: &Expr, column_type: ColumnType) -> Vec<(String, Expr)> {
+    let dimensions = if let ColumnType::Array(_, dimensions) = column_type { dimensions.into() } else { 0_usize };
+    match dimensions.saturating_sub(innermost(&user_type.base()).1) {
+        0 => user_type.checks(key, value),
+        dimensions => user_type.array_checks(key, value, dimensions),
+    }
+}
+
 /// Lets a type become another one, and the columns of it obey that.
 fn become_type(catalog: &Catalog, key: &str, user_type: UserType) -> Result<(), Error> {
     let users = users(catalog, key);
@@ -238,7 +248,7 @@ fn become_type(catalog: &Catalog, key: &str, user_type: UserType) -> Result<(), 
             rules.checks.retain(|check| check.user_type().is_none_or(|(of, _)| of != key));
             for column in columns {
                 let value = Expr::Identifier(build::quoted(&described[*column].name));
-                for (name, condition) in user_type.checks(key, &value) {
+                for (name, condition) in checks_of(&user_type, key, &value, described[*column].column_type) {
                     rules.add_check(Check { name, condition, columns: vec![*column], is_valid: true });
                 }
             }
@@ -325,7 +335,7 @@ pub(crate) fn rename_type(catalog: &Catalog, from: &str, to: &str, user_type: Us
             rules.checks.retain(|check| check.user_type().is_none_or(|(of, _)| of != from));
             for column in columns {
                 let value = Expr::Identifier(build::quoted(&described[*column].name));
-                for (name, condition) in user_type.checks(to, &value) {
+                for (name, condition) in checks_of(&user_type, to, &value, described[*column].column_type) {
                     rules.add_check(Check { name, condition, columns: vec![*column], is_valid: true });
                 }
             }

@@ -20,6 +20,7 @@ use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast::{self, Visit, Visitor};
 
 use super::bpchar::{compare_bpchar, trimmed};
+use super::enums::compare_enums;
 use super::expressions::{logical, over_columns, refuse_aggregates, simplified};
 use super::generated::Generated;
 use super::insert_of_query::cast_to_column;
@@ -82,6 +83,7 @@ impl Checks {
             let expr = compare_bpchar(expr, &|column| schema.index_of(&column.name).is_some_and(is_char))
                 .map_err(from_datafusion)?
                 .data;
+            let expr = compare_enums(expr, |at| &schema.columns()[at].name, checks.clone()).map_err(from_datafusion)?;
             if expr.get_type(&over).map_err(from_datafusion)? != DataType::Boolean {
                 return Err(Error::new(
                     ErrorKind::TypeMismatch,
@@ -91,7 +93,7 @@ impl Checks {
             let expr = planner.state.create_physical_expr(expr, &over).map_err(from_datafusion)?;
             Ok(Compiled { name: check.name.clone(), condition: check.condition.to_string(), expr })
         };
-        let compiled = checks.map(compile).collect::<Result<Vec<_>, Error>>()?;
+        let compiled = checks.clone().map(compile).collect::<Result<Vec<_>, Error>>()?;
         let table = names::shown_name(table);
         Ok((!compiled.is_empty()).then_some(Self { table, generated: None, compiled, columns, chars }))
     }

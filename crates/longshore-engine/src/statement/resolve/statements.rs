@@ -36,8 +36,8 @@ impl Resolver<'_> {
                 self.existing(table)?;
                 continue;
             }
-            let found = self.user_type(&column.data_type)?;
-            own_types::expand(column, found);
+            let found = self.user_type(own_types::innermost(&column.data_type).0)?;
+            own_types::expand(column, found)?;
         }
         Ok(())
     }
