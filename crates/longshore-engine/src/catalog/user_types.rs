@@ -5,12 +5,41 @@
 //! of which type the column is, and no other constraint has the name. A column of arrays of such a type has a check whose
 //! constraint is called `[]`, once for each dimension.
 
-use sqlparser::ast::{ArrayElemTypeDef, BinaryOperator, DataType, Expr, Value, VisitMut, VisitorMut};
+use sqlparser::ast::{
+    ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    ObjectNamePart, Value, VisitMut, VisitorMut,
+};
 use std::ops::ControlFlow;
 
 use super::{Check, Rules};
 use crate::sql::names::SEPARATOR;
 use crate::sql::{build, enum_types, names};
+
+/// `every_element(array, condition)` holds if all elements of an array obey a condition over [`ELEMENT`]. No statement calls it;
+/// it stands in checks alone.
+pub(crate) const EVERY_ELEMENT: &str = "every_element";
+/// An element, in such a condition. Unicode keeps the character for the inside of programs.
+pub(crate) const ELEMENT: &str = "\u{fdd2}";
+
+/// The column of arrays, and the condition over an element, of a check of elements.
+pub(crate) fn every_element(condition: &Expr) -> Option<(&Ident, &Expr)> {
+    let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = condition else { return None };
+    let [ObjectNamePart::Identifier(name)] = name.0.as_slice() else { return None };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(array)), FunctionArg::Unnamed(FunctionArgExpr::Expr(condition))] =
+        list.args.as_slice()
+    else {
+        return None;
+    };
+    match array {
+        Expr::Identifier(column) if name.value == EVERY_ELEMENT => Some((column, condition)),
+        _ => None,
+    }
+}
+
+/// The constraint of a domain that a check is there for, without what says that it is about elements.
+pub(crate) fn constraint_of_domain(constraint: &str) -> &str {
+    constraint.trim_start_matches(BRACKETS)
+}
 
 /// Stand for each dimension in the name of the check of a column of arrays.
 const BRACKETS: &str = "[]";
@@ -58,15 +87,33 @@ impl UserType {
 
     /// What a column of arrays of it must be: names as checks have them, and conditions. The cast refuses what is no label.
     pub(crate) fn array_checks(&self, name: &str, value: &Expr, dimensions: usize) -> Vec<(String, Expr)> {
+        let named = |constraint: &str| format!("{name}{SEPARATOR}{}{constraint}", BRACKETS.repeat(dimensions));
         let condition = match (self, self.elements(name)) {
             (Self::Enum(_), Some(elements)) => {
                 let array = array_of(elements, dimensions);
                 let right = Expr::IsNotNull(Box::new(build::cast_as(value.clone(), array)));
                 or(Expr::IsNull(Box::new(value.clone())), right)
             }
+            (Self::Domain(domain), None) => {
+                let element = Expr::Identifier(build::quoted(ELEMENT));
+                let check = |(constraint, condition): &(String, Expr)| {
+                    let every = build::call(EVERY_ELEMENT, vec![value.clone(), about(condition, &element)]);
+                    (named(constraint), every)
+                };
+                return domain.checks.iter().map(check).collect();
+            }
             _ => nothing(value),
         };
-        vec![(format!("{name}{SEPARATOR}{}", BRACKETS.repeat(dimensions)), condition)]
+        vec![(named(""), condition)]
+    }
+
+    /// The type of elements of a column of arrays of it; `None` if there are no such columns.
+    pub(crate) fn column_elements(&self, name: &str) -> Option<DataType> {
+        match self {
+            Self::Domain(domain) if domain.not_null || matches!(domain.base, DataType::Array(_)) => None,
+            Self::Domain(domain) => Some(domain.base.clone()),
+            Self::Enum(_) => self.elements(name),
+        }
     }
 
     /// The type of elements of arrays of it; `None` if these must obey constraints.
@@ -138,7 +185,7 @@ impl Rules {
     pub(crate) fn named_user_type(&self, column: usize) -> Option<String> {
         let of_column = self.checks.iter().filter(|check| check.columns == [column]);
         let (name, constraint) = of_column.filter_map(Check::user_type).next()?;
-        let brackets = if constraint.starts_with(BRACKETS) { constraint } else { "" };
+        let brackets = &constraint[..constraint.len() - constraint_of_domain(constraint).len()];
         Some(format!("{}{brackets}", names::quoted(name)))
     }
 

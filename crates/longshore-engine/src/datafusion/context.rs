@@ -20,6 +20,7 @@ use super::execution::shared::Physical;
 use super::execution::sizes;
 use super::execution::spill::NamelessFiles;
 use super::functions;
+use super::functions::aggregates::ArrayExtremes;
 use super::functions::anything::ArgumentsAsTexts;
 use super::functions::arrays::operators::ArrayOperators;
 use super::functions::casts::PostgresCasts;
@@ -87,7 +88,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         .build();
     let aliased = aliases(&mut state);
     let own = [ScalarUDF::new_from_impl(DateDiff::new())];
-    let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 7] = [
+    let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 8] = [
         Arc::new(TimeRewrite),
         Arc::new(NestedCasts),
         Arc::new(FinalOperators),
@@ -95,6 +96,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         Arc::new(CheckedArithmetic::new()),
         Arc::new(PostgresCasts::new()),
         Arc::new(ArgumentsAsTexts::new()),
+        Arc::new(ArrayExtremes),
     ];
     let checked: Result<()> = aliased
         .and_then(|()| state.register_expr_planner(Arc::new(Literals)))

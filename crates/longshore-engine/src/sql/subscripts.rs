@@ -263,7 +263,6 @@ fn of_insert(insert: &mut Insert) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::sql::{Parsed, parse};
 
     fn written(sql: &str) -> String {

@@ -29,7 +29,8 @@ pub(crate) fn expand(column: &mut ColumnDef, found: Option<(String, UserType)>) 
         column.data_type = user_type.base();
         user_type.checks(&name, &value)
     } else {
-        column.data_type = array_type(&name, &user_type, dimensions)?;
+        let elements = user_type.column_elements(&name).ok_or_else(|| array_refused(&name))?;
+        column.data_type = array_of(elements, dimensions);
         user_type.array_checks(&name, &value, dimensions)
     };
     let checks = checks.into_iter().map(|(name, expr)| {

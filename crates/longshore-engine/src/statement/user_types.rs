@@ -11,10 +11,11 @@ use sqlparser::ast::{
     AlterType, AlterTypeAddValuePosition, AlterTypeOperation, Expr, Ident, ObjectName, UserDefinedTypeRepresentation,
 };
 
-use crate::catalog::{Catalog, Check, Domain, Entry, Table, UserType, about, columns_read};
+use crate::catalog::{Catalog, Check, Domain, Entry, Table, UserType, about, columns_read, every_element};
 use crate::sql::domain::{DomainStatement, DomainVerb};
 use crate::sql::{build, enum_types, names};
 use crate::statement::Context;
+use crate::statement::alter::domains::set_not_null;
 use crate::statement::alter::make::validate;
 use crate::statement::own_types::{find, innermost};
 use crate::{Error, ErrorKind, Outcome};
@@ -100,10 +101,12 @@ pub(crate) async fn domain(context: &Context<'_>, statement: DomainStatement) ->
         DomainVerb::Create { .. } => return Err(Error::internal("it was made")),
         DomainVerb::SetDefault(default) => domain.default = default,
         DomainVerb::SetNotNull(not_null) => {
-            if not_null != domain.not_null && !users(catalog, &key).is_empty() {
+            if not_null && !domain.not_null {
+                set_not_null(context, users(catalog, &key)).await?;
+            } else if not_null != domain.not_null && !users(catalog, &key).is_empty() {
                 return Err(Error::unsupported(format!(
-                    "NOT NULL of domain {key} cannot change while tables have columns of it; ALTER TABLE ... ALTER COLUMN \
-                     ... SET NOT NULL changes the columns"
+                    "NOT NULL of domain {key} is not dropped while tables have columns of it; ALTER TABLE ... ALTER COLUMN \
+                     ... DROP NOT NULL changes the columns"
                 )));
             }
             domain.not_null = not_null;
@@ -207,6 +210,12 @@ async fn check_rows(context: &Context<'_>, key: &str, constraint: &str, conditio
     for (table, columns) in users(&context.database.catalog, key) {
         let described = table.relation.schema().columns();
         for column in columns {
+            if table.rules().checks.iter().any(|check| every_element(&check.condition).is_some()) {
+                return Err(Error::unsupported(format!(
+                    "constraints of domain {key} cannot be added while table {} has a column of arrays of it",
+                    table.name
+                )));
+            }
             let name = Expr::Identifier(build::quoted(&described[column].name));
             let condition = about(condition, &name);
             let columns = columns_read(&condition, described);
