@@ -46,7 +46,7 @@ pub(crate) use restore::fits;
 pub(crate) use rules::{Check, ColumnRule, Origin, Reference, Rules, columns_read, next_of, rename_sequence};
 pub(crate) use search_path::SearchPath;
 pub(crate) use sequence::{Definition as SequenceDefinition, Owner, Sequence};
-pub(crate) use user_types::{Domain, UserType, about};
+pub(crate) use user_types::{Domain, ELEMENT, UserType, about, array_of, constraint_of_domain, every_element};
 
 use crate::Error;
 

@@ -17,6 +17,7 @@ mod create_as;
 mod depth;
 pub(crate) mod dialect;
 pub(crate) mod domain;
+pub(crate) mod enum_types;
 pub(crate) mod expansion;
 pub(crate) mod explain;
 pub(crate) mod expressions;
@@ -52,6 +53,7 @@ pub(crate) mod shape;
 mod shorthand;
 pub(crate) mod slips;
 pub(crate) mod split;
+pub(crate) mod subscripts;
 mod summarize;
 mod synonyms;
 mod table;
@@ -153,6 +155,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     leave_out_system_schema(&mut tokens);
     call_varchar_so(&mut tokens);
     like::read_tokens(&mut tokens);
+    let has_subscripts = subscripts::read_tokens(&mut tokens);
     without_effect::leave_out(&mut tokens);
     recursive_view::spell_out(&mut tokens);
     table::spell_out(&mut tokens);
@@ -180,6 +183,9 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     match &mut parsed {
         Parsed::Sql(statement) => {
             depth::limit_depth(statement.as_mut())?;
+            if has_subscripts {
+                subscripts::write_out(statement.as_mut())?;
+            }
             if has_call_syntax {
                 call_syntax::write_out(statement.as_mut())?;
             }
@@ -225,13 +231,18 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
                 }
             }
         }
+        Parsed::Domain(domain) => {
+            for expr in domain.expressions() {
+                depth::limit_depth(expr)?;
+                call_syntax::write_out(expr)?;
+            }
+        }
         Parsed::Empty
         | Parsed::CreateFrom(_)
         | Parsed::Export(_)
         | Parsed::Import(_)
         | Parsed::Sequence(_)
         | Parsed::Object(_)
-        | Parsed::Domain(_)
         | Parsed::Checkpoint
         | Parsed::Backup(_)
         | Parsed::Pivot(_) => {}

@@ -2,14 +2,47 @@
 //!
 //! A column of such a type is one of the type below it, with a check that says what it may hold ([`UserType::checks`]). The
 //! name of that check is the name of the type, a zero byte, and the name of the constraint of the domain: so the table knows
-//! of which type the column is, and no other constraint has the name.
+//! of which type the column is, and no other constraint has the name. A column of arrays of such a type has a check whose
+//! constraint is called `[]`, once for each dimension.
 
-use sqlparser::ast::{BinaryOperator, DataType, Expr, Value, VisitMut, VisitorMut};
+use sqlparser::ast::{
+    ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    ObjectNamePart, Value, VisitMut, VisitorMut,
+};
 use std::ops::ControlFlow;
 
 use super::{Check, Rules};
-use crate::sql::build;
 use crate::sql::names::SEPARATOR;
+use crate::sql::{build, enum_types, names};
+
+/// `every_element(array, condition)` holds if all elements of an array obey a condition over [`ELEMENT`]. No statement calls it;
+/// it stands in checks alone.
+pub(crate) const EVERY_ELEMENT: &str = "every_element";
+/// An element, in such a condition. Unicode keeps the character for the inside of programs.
+pub(crate) const ELEMENT: &str = "\u{fdd2}";
+
+/// The column of arrays, and the condition over an element, of a check of elements.
+pub(crate) fn every_element(condition: &Expr) -> Option<(&Ident, &Expr)> {
+    let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = condition else { return None };
+    let [ObjectNamePart::Identifier(name)] = name.0.as_slice() else { return None };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(array)), FunctionArg::Unnamed(FunctionArgExpr::Expr(condition))] =
+        list.args.as_slice()
+    else {
+        return None;
+    };
+    match array {
+        Expr::Identifier(column) if name.value == EVERY_ELEMENT => Some((column, condition)),
+        _ => None,
+    }
+}
+
+/// The constraint of a domain that a check is there for, without what says that it is about elements.
+pub(crate) fn constraint_of_domain(constraint: &str) -> &str {
+    constraint.trim_start_matches(BRACKETS)
+}
+
+/// Stand for each dimension in the name of the check of a column of arrays.
+const BRACKETS: &str = "[]";
 
 /// A type that a user made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,17 +76,69 @@ impl UserType {
         let named = |constraint: &str| format!("{name}{SEPARATOR}{constraint}");
         match self {
             Self::Enum(labels) => vec![(named(""), is_label(value, labels))],
-            Self::Domain(domain) if domain.checks.is_empty() => {
-                let is_null = Expr::IsNull(Box::new(value.clone()));
-                let right = Box::new(build::value(Value::Boolean(true)));
-                vec![(named(""), Expr::BinaryOp { left: Box::new(is_null), op: BinaryOperator::Or, right })]
-            }
             Self::Domain(domain) => {
-                let checks = domain.checks.iter();
-                checks.map(|(name, condition)| (named(name), about(condition, value))).collect()
+                let labels = enum_types::labels(&domain.base).map(|(_, labels)| (named(""), is_label(value, &labels)));
+                let checks = domain.checks.iter().map(|(name, condition)| (named(name), about(condition, value)));
+                let checks: Vec<_> = labels.into_iter().chain(checks).collect();
+                if checks.is_empty() { vec![(named(""), nothing(value))] } else { checks }
             }
         }
     }
+
+    /// What a column of arrays of it must be: names as checks have them, and conditions. The cast refuses what is no label.
+    pub(crate) fn array_checks(&self, name: &str, value: &Expr, dimensions: usize) -> Vec<(String, Expr)> {
+        let named = |constraint: &str| format!("{name}{SEPARATOR}{}{constraint}", BRACKETS.repeat(dimensions));
+        let condition = match (self, self.elements(name)) {
+            (Self::Enum(_), Some(elements)) => {
+                let array = array_of(elements, dimensions);
+                let right = Expr::IsNotNull(Box::new(build::cast_as(value.clone(), array)));
+                or(Expr::IsNull(Box::new(value.clone())), right)
+            }
+            (Self::Domain(domain), None) => {
+                let element = Expr::Identifier(build::quoted(ELEMENT));
+                let check = |(constraint, condition): &(String, Expr)| {
+                    let every = build::call(EVERY_ELEMENT, vec![value.clone(), about(condition, &element)]);
+                    (named(constraint), every)
+                };
+                return domain.checks.iter().map(check).collect();
+            }
+            _ => nothing(value),
+        };
+        vec![(named(""), condition)]
+    }
+
+    /// The type of elements of a column of arrays of it; `None` if there are no such columns.
+    pub(crate) fn column_elements(&self, name: &str) -> Option<DataType> {
+        match self {
+            Self::Domain(domain) if domain.not_null || matches!(domain.base, DataType::Array(_)) => None,
+            Self::Domain(domain) => Some(domain.base.clone()),
+            Self::Enum(_) => self.elements(name),
+        }
+    }
+
+    /// The type of elements of arrays of it; `None` if these must obey constraints.
+    pub(crate) fn elements(&self, name: &str) -> Option<DataType> {
+        match self {
+            Self::Enum(labels) => Some(enum_types::with_labels(build::written(name), &names::shown_name(name), labels)),
+            Self::Domain(domain) if domain.checks.is_empty() && !domain.not_null => Some(domain.base.clone()),
+            Self::Domain(_) => None,
+        }
+    }
+}
+
+/// An array of so many dimensions.
+pub(crate) fn array_of(element: DataType, dimensions: usize) -> DataType {
+    let array = |inner| DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(inner), None));
+    (0..dimensions).fold(element, |inner, _| array(inner))
+}
+
+/// What holds for every value, and is there for the name of its check.
+fn nothing(value: &Expr) -> Expr {
+    or(Expr::IsNull(Box::new(value.clone())), build::value(Value::Boolean(true)))
+}
+
+fn or(left: Expr, right: Expr) -> Expr {
+    build::binary(left, BinaryOperator::Or, right)
 }
 
 /// `value IN ('label', ...)`
@@ -94,6 +179,14 @@ impl Rules {
     pub(crate) fn user_type(&self, column: usize) -> Option<&str> {
         let of_column = self.checks.iter().filter(|check| check.columns == [column]);
         of_column.filter_map(Check::user_type).map(|(name, _)| name).next()
+    }
+
+    /// The type of a user that a column is of, or its elements are, as a statement names it.
+    pub(crate) fn named_user_type(&self, column: usize) -> Option<String> {
+        let of_column = self.checks.iter().filter(|check| check.columns == [column]);
+        let (name, constraint) = of_column.filter_map(Check::user_type).next()?;
+        let brackets = &constraint[..constraint.len() - constraint_of_domain(constraint).len()];
+        Some(format!("{}{brackets}", names::quoted(name)))
     }
 
     /// The columns that are of a type of a user.

@@ -20,6 +20,7 @@ use super::execution::shared::Physical;
 use super::execution::sizes;
 use super::execution::spill::NamelessFiles;
 use super::functions;
+use super::functions::aggregates::ArrayExtremes;
 use super::functions::anything::ArgumentsAsTexts;
 use super::functions::arrays::operators::ArrayOperators;
 use super::functions::casts::PostgresCasts;
@@ -34,7 +35,7 @@ use super::functions::operators::PostgresOperators;
 use super::functions::ranks;
 use super::functions::time::rewrite::TimeRewrite;
 use super::functions::time::series;
-use super::functions::{arrays, information, json, rows, time};
+use super::functions::{arrays, enums, information, json, rows, time};
 use super::optimizer::{logical_rules, physical_rules};
 use super::planning::exact_numbers::ExactNumbers;
 use super::planning::literals::Literals;
@@ -87,7 +88,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         .build();
     let aliased = aliases(&mut state);
     let own = [ScalarUDF::new_from_impl(DateDiff::new())];
-    let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 7] = [
+    let rewrites: [Arc<dyn FunctionRewrite + Send + Sync>; 8] = [
         Arc::new(TimeRewrite),
         Arc::new(NestedCasts),
         Arc::new(FinalOperators),
@@ -95,6 +96,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
         Arc::new(CheckedArithmetic::new()),
         Arc::new(PostgresCasts::new()),
         Arc::new(ArgumentsAsTexts::new()),
+        Arc::new(ArrayExtremes),
     ];
     let checked: Result<()> = aliased
         .and_then(|()| state.register_expr_planner(Arc::new(Literals)))
@@ -106,6 +108,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
                 .chain(json::functions())
                 .chain(arrays::functions())
                 .chain(rows::functions())
+                .chain(enums::functions())
                 .chain(math::functions())
                 .chain(functions::by_overloads())
                 .chain(time::functions())

@@ -9,6 +9,7 @@ pub(super) mod casts;
 pub(super) mod checked;
 pub(super) mod date_diff;
 pub(super) mod element_wise;
+pub(super) mod enums;
 pub(super) mod equality;
 pub(super) mod exact;
 pub(super) mod excluding;

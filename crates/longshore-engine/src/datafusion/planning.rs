@@ -8,6 +8,7 @@ pub(super) mod bpchar;
 pub(super) mod common_types;
 pub(super) mod context_provider;
 pub(super) mod descriptions;
+pub(super) mod enums;
 pub(super) mod exact_numbers;
 pub(super) mod expressions;
 pub(super) mod frames;

@@ -9,6 +9,7 @@
 
 pub(super) mod access;
 pub(super) mod column_constraints;
+pub(super) mod enums;
 pub(super) mod loads;
 pub(super) mod morsels;
 pub(super) mod predicate;

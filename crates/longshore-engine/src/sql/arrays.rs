@@ -7,16 +7,18 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    AccessExpr, ArrayElemTypeDef, DataType, Expr, Function, FunctionArguments, Query, Statement, Subscript,
-    TableAliasColumnDef, TableFactor, Value, VisitMut, VisitorMut,
+    AccessExpr, ArrayElemTypeDef, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query,
+    Statement, Subscript, TableAliasColumnDef, TableFactor, Value, VisitMut, VisitorMut,
 };
 
-use crate::sql::{build, headings};
+use crate::sql::{build, headings, names};
 
 /// The element of an array at subscripts.
 pub(crate) const SUBSCRIPT: &str = "array element at";
 /// The part of an array between bounds.
 pub(crate) const SLICE: &str = "array slice";
+/// A field of a row, with its name as a text.
+pub(crate) const FIELD: &str = "field of row";
 /// `x op ANY (array)`, with the operator first.
 pub(crate) const ANY_OF: &str = "any of array";
 /// `x op ALL (array)`.
@@ -28,7 +30,7 @@ const OR_EMPTY: &str = "array or empty";
 const OF_FILES: [&str; 6] = ["read_arrow", "read_csv", "read_json", "read_parquet", "read_text", "sniff_csv"];
 
 /// Dimensions of an array, at most; as in PostgreSQL.
-const DIMENSIONS_MAX: usize = 6;
+pub(crate) const DIMENSIONS_MAX: usize = 6;
 
 /// Writes what `statement` says of arrays out.
 pub(crate) fn write_out(statement: &mut Statement) {
@@ -83,7 +85,8 @@ fn written_out(expr: &mut Expr) -> Option<Expr> {
     match expr {
         // The planner knows no columns of outer queries in the literal.
         Expr::Array(array) => Some(build::call("make_array", std::mem::take(&mut array.elem))),
-        Expr::CompoundFieldAccess { root, access_chain } => subscripts(root, access_chain),
+        Expr::CompoundFieldAccess { root, access_chain } => accessed(root, access_chain),
+        Expr::Function(call) if call.name.to_string().eq_ignore_ascii_case("array_fill") => filled(call),
         Expr::AnyOp { left, compare_op, right, .. } if is_array(right) => {
             let op = text(&compare_op.to_string());
             Some(build::call(ANY_OF, vec![op, left.as_ref().clone(), right.as_ref().clone()]))
@@ -143,8 +146,30 @@ fn is_array(right: &Expr) -> bool {
     }
 }
 
-/// Subscripts, of which one may be a slice, which makes all of them slices.
-fn subscripts(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
+/// `array_fill(x, ARRAY[2, 3])` as an array of arrays: the type of what is given depends on the number of dimensions.
+fn filled(call: &Function) -> Option<Expr> {
+    let [value, dimensions] = arguments(call)?[..] else { return None };
+    let Expr::Function(lengths) = dimensions else { return None };
+    if lengths.name.to_string() != "make_array" {
+        return None;
+    }
+    let lengths = arguments(lengths).filter(|lengths| lengths.len() > 1)?;
+    let one = |length: &Expr| build::call("make_array", vec![length.clone()]);
+    let fill = |inner, length: &&Expr| build::call("array_fill", vec![inner, one(length)]);
+    Some(lengths.iter().rev().fold(value.clone(), fill))
+}
+
+fn arguments(call: &Function) -> Option<Vec<&Expr>> {
+    let FunctionArguments::List(list) = &call.args else { return None };
+    let arguments = list.args.iter().map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    });
+    arguments.collect()
+}
+
+/// Subscripts and fields.
+fn accessed(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
     let mut root = root.clone();
     let mut chain = chain.iter().peekable();
     // `t.a[1]` is read as a field of `t`.
@@ -158,12 +183,29 @@ fn subscripts(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
             root = Expr::CompoundIdentifier(parts);
         }
     }
-    let subscripts = chain
-        .map(|access| match access {
-            AccessExpr::Subscript(subscript) => Some(subscript),
-            AccessExpr::Dot(_) => None,
-        })
-        .collect::<Option<Vec<_>>>()?;
+    let mut value = root;
+    while let Some(access) = chain.next() {
+        value = match access {
+            AccessExpr::Dot(Expr::Identifier(field)) => {
+                let name = names::identifier(field).ok()?;
+                build::call(FIELD, vec![value, text(&name)])
+            }
+            AccessExpr::Dot(_) => return None,
+            AccessExpr::Subscript(first) => {
+                let mut all = vec![first];
+                while let Some(AccessExpr::Subscript(subscript)) = chain.peek() {
+                    all.push(subscript);
+                    chain.next();
+                }
+                subscripts(value, &all)?
+            }
+        };
+    }
+    Some(value)
+}
+
+/// Subscripts, of which one may be a slice, which makes all of them slices.
+fn subscripts(root: Expr, subscripts: &[&Subscript]) -> Option<Expr> {
     let is_slice = subscripts.iter().any(|subscript| matches!(subscript, Subscript::Slice { .. }));
     let mut args = vec![root];
     for subscript in subscripts {
@@ -177,7 +219,7 @@ fn subscripts(root: &Expr, chain: &[AccessExpr]) -> Option<Expr> {
             Subscript::Slice { .. } => return None,
         }
     }
-    (args.len() > 1).then(|| build::call(if is_slice { SLICE } else { SUBSCRIPT }, args))
+    Some(build::call(if is_slice { SLICE } else { SUBSCRIPT }, args))
 }
 
 /// `ARRAY(SELECT ...)` as a query that collects the rows of the other one.
@@ -188,8 +230,9 @@ fn collected(query: Query) -> Expr {
     if let TableFactor::Derived { alias: Some(alias), .. } = &mut rows {
         alias.columns = vec![TableAliasColumnDef { name: column, data_type: None }];
     }
-    let list = vec![build::named(build::call(OR_EMPTY, vec![collect]), "array")];
-    Expr::Subquery(Box::new(build::query_of(build::select(list, vec![build::alone(rows)]))))
+    let list = vec![build::named(collect, "array")];
+    let array = Expr::Subquery(Box::new(build::query_of(build::select(list, vec![build::alone(rows)]))));
+    build::call(OR_EMPTY, vec![array])
 }
 
 fn text(text: &str) -> Expr {

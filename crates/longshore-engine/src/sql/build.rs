@@ -40,6 +40,9 @@ pub(crate) fn number(number: usize) -> Expr {
 pub(crate) fn cast(expr: Expr, column_type: ColumnType) -> Expr {
     let column_type = match column_type {
         ColumnType::Char(_) | ColumnType::Varchar(_) => ColumnType::Text,
+        ColumnType::Array(ColumnType::Char(_) | ColumnType::Varchar(_), dimensions) => {
+            (0..dimensions).try_fold(ColumnType::Text, |inner, _| inner.array()).unwrap_or(column_type)
+        }
         other => other,
     };
     cast_as(expr, data_type(column_type))

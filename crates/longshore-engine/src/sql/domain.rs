@@ -35,6 +35,23 @@ pub(crate) enum DomainVerb {
     Validate(Ident),
 }
 
+impl DomainStatement {
+    /// The defaults and conditions that it has.
+    pub(super) fn expressions(&mut self) -> Vec<&mut Expr> {
+        match &mut self.verb {
+            DomainVerb::Create { default, checks, .. } => {
+                default.iter_mut().chain(checks.iter_mut().map(|(_, condition)| condition)).collect()
+            }
+            DomainVerb::SetDefault(default) => default.iter_mut().collect(),
+            DomainVerb::AddCheck { condition, .. } => vec![condition],
+            DomainVerb::SetNotNull(_)
+            | DomainVerb::DropConstraint { .. }
+            | DomainVerb::RenameConstraint { .. }
+            | DomainVerb::Validate(_) => Vec::new(),
+        }
+    }
+}
+
 /// The statement if it is one of these; otherwise the parser has not moved.
 pub(super) fn statement(parser: &mut Parser) -> Result<Option<DomainStatement>, Error> {
     if parser.parse_keywords(&[Keyword::CREATE, Keyword::DOMAIN]) {

@@ -8,6 +8,7 @@ use sqlparser::ast::{
 };
 
 use crate::Error;
+use crate::sql::enum_types;
 
 /// Digits of a DECIMAL, at most; one of more is a NUMERIC with a limit.
 const PRECISION_MAX: u64 = 38;
@@ -61,6 +62,8 @@ pub(crate) fn column_type(data_type: &DataType) -> Result<ColumnType, Error> {
         DataType::Bytea => ColumnType::Bytea,
         // PostgreSQL's type of names, which it cuts at 63 bytes.
         DataType::Custom(name, modifiers) if modifiers.is_empty() && is_name(name) => ColumnType::Text,
+        // An enumeration, whose column has a check.
+        other if enum_types::labels(other).is_some() => ColumnType::Text,
         DataType::JSON => ColumnType::Json,
         DataType::JSONB => ColumnType::Jsonb,
         DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {

@@ -10,6 +10,7 @@
 
 mod columns;
 mod constraints;
+pub(super) mod domains;
 mod draft;
 mod identity;
 pub(super) mod make;

@@ -22,7 +22,7 @@ pub(crate) use target::{Search, Target, is_default, rows_of_target};
 use target::names_of;
 
 use crate::datafusion::FoundRows;
-use crate::sql::rows;
+use crate::sql::{build, rows, subscripts};
 use crate::statement::Context;
 use crate::statement::rows as changed_rows;
 use crate::statement::rows::Updating;
@@ -153,7 +153,7 @@ async fn finish(
 /// The columns that are set, and the expressions of their values.
 pub(crate) fn assignments(target: &Target, assignments: Vec<Assignment>) -> Result<Vec<(usize, Expr)>, Error> {
     let mut set: Vec<(usize, Expr)> = Vec::new();
-    let mut add = |column: usize, value: Expr| {
+    let add = |set: &mut Vec<(usize, Expr)>, column: usize, value: Expr| {
         if set.iter().any(|(before, _)| *before == column) {
             let name = &target.table.relation.schema().columns()[column].name;
             return Err(Error::invalid(format!("column {name} is set twice; keep one of the assignments")));
@@ -163,10 +163,22 @@ pub(crate) fn assignments(target: &Target, assignments: Vec<Assignment>) -> Resu
     };
     for Assignment { target: place, value } in assignments {
         match (place, value) {
-            (AssignmentTarget::ColumnName(name), value) => add(target.column(&name)?, value)?,
+            (AssignmentTarget::ColumnName(name), value) if subscripts::is_put(&value) => {
+                let column = target.column(&name)?;
+                // Several elements of a column are put into one array.
+                let before = set.iter().position(|(before, array)| *before == column && subscripts::is_put(array));
+                let array = match before {
+                    Some(before) => set.remove(before).1,
+                    None => Expr::CompoundIdentifier(vec![target.alias.clone(), build::last_name(&name)?]),
+                };
+                let put = subscripts::into_array(&value, || array);
+                add(&mut set, column, put.ok_or_else(|| Error::internal("an element is expected"))?)?;
+            }
+            (AssignmentTarget::ColumnName(name), value) => add(&mut set, target.column(&name)?, value)?,
             (AssignmentTarget::Tuple(places), Expr::Subquery(query)) => {
                 for (number, place) in places.iter().enumerate() {
-                    add(target.column(place)?, rows::column_of(query.as_ref().clone(), number, places.len()))?;
+                    let value = rows::column_of(query.as_ref().clone(), number, places.len());
+                    add(&mut set, target.column(place)?, value)?;
                 }
             }
             (AssignmentTarget::Tuple(places), value) => {
@@ -177,7 +189,7 @@ pub(crate) fn assignments(target: &Target, assignments: Vec<Assignment>) -> Resu
                     return Err(Error::syntax("number of columns does not match number of values"));
                 }
                 for (place, value) in places.iter().zip(values) {
-                    add(target.column(place)?, value)?;
+                    add(&mut set, target.column(place)?, value)?;
                 }
             }
         }

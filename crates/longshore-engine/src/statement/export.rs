@@ -325,7 +325,7 @@ fn create_table_sql(sql: &mut String, catalog: &Catalog, table: &Table) {
         };
         let not_null = if column.nullable { "" } else { " NOT NULL" };
         let origin = rule.origin.sql(catalog, column.column_type);
-        let column_type = rules.user_type(at).map_or_else(|| column.column_type.to_string(), names::quoted);
+        let column_type = rules.named_user_type(at).unwrap_or_else(|| column.column_type.to_string());
         parts.push(format!("{} {column_type}{constraint}{not_null}{origin}", names::quoted(&column.name)));
     }
     let own = rules.checks.iter().filter(|check| check.is_valid && check.user_type().is_none());

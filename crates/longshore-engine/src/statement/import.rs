@@ -182,8 +182,9 @@ fn read_schema(directory: &Path) -> Result<Made, Error> {
                 }
                 Statement::CreateTable(mut create) => {
                     for column in &mut create.columns {
-                        let found = own_types::find(&types, &column.data_type);
-                        own_types::expand(column, found.map_err(|error| in_file(&path, &error))?);
+                        let found = own_types::find(&types, own_types::innermost(&column.data_type).0);
+                        let expanded = found.and_then(|found| own_types::expand(column, found));
+                        expanded.map_err(|error| in_file(&path, &error))?;
                     }
                     let is_taken = |name: &str| schemas.contains_key(name) || sequences.contains_key(name);
                     let (name, definition) = table(&create, &is_taken).map_err(|error| in_file(&path, &error))?;

@@ -6,29 +6,43 @@ use std::sync::Arc;
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    CaseWhen, CastKind, CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr, Ident,
-    UnaryOperator, Value,
+    ArrayElemTypeDef, CaseWhen, CastKind, CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr,
+    Ident, UnaryOperator, Value,
 };
 
-use crate::catalog::UserType;
-use crate::sql::{build, names};
+use crate::catalog::{UserType, array_of};
+use crate::sql::{build, enum_types, names};
 use crate::{Error, ErrorKind};
 
 /// Quotes the name of a check that no statement can write.
 pub(crate) const OWN_QUOTE: char = '\0';
 
 /// Gives a column of a type that a user made the type below it, and the rules of its values. `find` knows the types.
-pub(crate) fn expand(column: &mut ColumnDef, found: Option<(String, UserType)>) {
-    let Some((name, user_type)) = found else { return };
-    column.data_type = user_type.base();
+pub(crate) fn expand(column: &mut ColumnDef, found: Option<(String, UserType)>) -> Result<(), Error> {
+    let Some((name, user_type)) = found else { return Ok(()) };
     let value = Expr::Identifier(column.name.clone());
-    let checks = user_type.checks(&name, &value).into_iter().map(|(name, expr)| {
+    let (named, dimensions) = innermost(&column.data_type);
+    // A column like another one has the type below it already.
+    let is_named = matches!(named, DataType::Custom(..));
+    let dimensions = if is_named { dimensions } else { dimensions.saturating_sub(innermost(&user_type.base()).1) };
+    let checks = if dimensions == 0 {
+        column.data_type = user_type.base();
+        user_type.checks(&name, &value)
+    } else {
+        let elements = user_type.column_elements(&name).ok_or_else(|| array_refused(&name))?;
+        column.data_type = array_of(elements, dimensions);
+        user_type.array_checks(&name, &value, dimensions)
+    };
+    let checks = checks.into_iter().map(|(name, expr)| {
         let name = Ident { quote_style: Some(OWN_QUOTE), ..Ident::new(name) };
         let check = CheckConstraint { name: Some(name), expr: Box::new(expr), enforced: None };
         ColumnOptionDef { name: None, option: ColumnOption::Check(check) }
     });
     column.options.extend(checks.collect::<Vec<_>>());
-    let UserType::Domain(domain) = user_type else { return };
+    let UserType::Domain(domain) = user_type else { return Ok(()) };
+    if dimensions > 0 {
+        return Ok(());
+    }
     let says = |of: fn(&ColumnOption) -> bool| column.options.iter().any(|option| of(&option.option));
     let has_value = says(|option| matches!(option, ColumnOption::Default(_) | ColumnOption::Generated { .. }));
     let is_not_null = says(|option| matches!(option, ColumnOption::NotNull));
@@ -36,8 +50,33 @@ pub(crate) fn expand(column: &mut ColumnDef, found: Option<(String, UserType)>) 
         column.options.push(ColumnOptionDef { name: None, option: ColumnOption::Default(default) });
     }
     if domain.not_null && !is_not_null {
+        // As in PostgreSQL, a column does not override it.
+        column.options.retain(|option| !matches!(option.option, ColumnOption::Null));
         column.options.push(ColumnOptionDef { name: None, option: ColumnOption::NotNull });
     }
+    Ok(())
+}
+
+/// The type of the elements of an array, and its dimensions; of another type, itself.
+pub(crate) fn innermost(data_type: &DataType) -> (&DataType, usize) {
+    match data_type {
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
+            let (innermost, dimensions) = innermost(element);
+            (innermost, dimensions + 1)
+        }
+        other => (other, 0),
+    }
+}
+
+fn array_refused(name: &str) -> Error {
+    let name = names::shown_name(name);
+    Error::unsupported(format!("arrays of the domain {name}, which has constraints, are not supported"))
+}
+
+/// An array of values of a type that a user made, as the planner knows it: of `dimensions`.
+pub(crate) fn array_type(name: &str, user_type: &UserType, dimensions: usize) -> Result<DataType, Error> {
+    let elements = user_type.elements(name).ok_or_else(|| array_refused(name))?;
+    Ok(array_of(elements, dimensions))
 }
 
 /// A value as one of a type that a user made.
@@ -48,11 +87,13 @@ pub(crate) fn cast(value: Expr, name: &str, user_type: &UserType) -> Result<Expr
     {
         return Err(no_label(name, text));
     }
-    let base = build::cast_as(value, user_type.base());
-    let is_literal = matches!(&base, Expr::Cast { expr, .. } if matches!(expr.as_ref(), Expr::Value(_)));
-    if is_literal && matches!(user_type, UserType::Enum(_)) {
-        return Ok(base);
-    }
+    let base = match user_type {
+        UserType::Enum(labels) => {
+            let data_type = enum_types::with_labels(build::written(name), &names::shown_name(name), labels);
+            return Ok(build::cast_as(value, data_type));
+        }
+        UserType::Domain(_) => build::cast_as(value, user_type.base()),
+    };
     let shown = names::shown_name(name);
     let mut conditions: Vec<CaseWhen> = Vec::new();
     let mut refuse = |condition: Expr, kind: &str, constraint: &str| {
@@ -68,12 +109,11 @@ pub(crate) fn cast(value: Expr, name: &str, user_type: &UserType) -> Result<Expr
     }
     for (check, condition) in user_type.checks(name, &Expr::Nested(Box::new(base.clone()))) {
         let constraint = check.rsplit_once(names::SEPARATOR).map_or("", |(_, constraint)| constraint).to_owned();
-        if constraint.is_empty() && matches!(user_type, UserType::Domain(_)) {
+        if constraint.is_empty() {
             continue;
         }
-        let kind = if matches!(user_type, UserType::Enum(_)) { "enum" } else { "check" };
         let fails = Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(Expr::Nested(Box::new(condition))) };
-        refuse(fails, kind, &constraint);
+        refuse(fails, "check", &constraint);
     }
     if conditions.is_empty() {
         return Ok(base);
@@ -85,17 +125,6 @@ pub(crate) fn cast(value: Expr, name: &str, user_type: &UserType) -> Result<Expr
         conditions,
         else_result: Some(Box::new(base)),
     })
-}
-
-/// The value of `enum_first`, `enum_last` or `enum_range` of a type, which its argument is of.
-pub(crate) fn enum_function(name: &str, labels: &[String]) -> Option<Expr> {
-    let text = |label: &String| build::value(Value::SingleQuotedString(label.clone()));
-    match name {
-        "enum_first" => labels.first().map(text),
-        "enum_last" => labels.last().map(text),
-        "enum_range" => Some(build::call("make_array", labels.iter().map(text).collect())),
-        _ => None,
-    }
 }
 
 /// Whether an expression is a cast, and to which type.

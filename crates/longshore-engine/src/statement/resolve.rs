@@ -19,7 +19,7 @@ use crate::catalog::{Catalog, SearchPath, UserType, is_temporary};
 use crate::sql::copy::{CopySource, CopyWhat};
 use crate::sql::expressions::flow;
 use crate::sql::names::{self, SEPARATOR};
-use crate::sql::{Parsed, build};
+use crate::sql::{Parsed, build, headings};
 use crate::statement::own_types;
 use crate::{Error, ErrorKind};
 
@@ -311,6 +311,15 @@ impl VisitorMut for Resolver<'_> {
             {
                 name.0.drain(..name.0.len() - 1);
             }
+            // What takes the place of a cast to a domain has other names.
+            if let SelectItem::UnnamedExpr(expr) = item
+                && let Some(data_type) = own_types::cast_of(expr)
+                && let Ok(Some((_, UserType::Domain(_)))) = self.user_type(data_type)
+            {
+                let name = headings::of(expr);
+                let expr = std::mem::replace(expr, build::value(Value::Null));
+                *item = build::named(expr, &name);
+            }
         }
         ControlFlow::Continue(())
     }
@@ -325,9 +334,6 @@ impl VisitorMut for Resolver<'_> {
                 let name = name.value.to_ascii_lowercase();
                 if NAMING.contains(&name.as_str()) {
                     return flow(self.named_in_text(function));
-                }
-                if name.starts_with("enum_") {
-                    return flow(self.enum_function(&name, expr));
                 }
                 if name == "current_schema" || name == "current_schemas" {
                     self.current_schemas(&name, expr);

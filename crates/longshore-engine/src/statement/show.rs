@@ -30,8 +30,7 @@ pub(crate) async fn describe(context: &Context<'_>, name: &ObjectName) -> Result
             let (columns, rules) = (table.relation.schema().columns().iter().enumerate(), table.rules());
             let described = columns.map(|(index, column)| {
                 let default = rules.origin(index).described();
-                let of_user = rules.user_type(index).map(names::quoted);
-                let shown = of_user.unwrap_or_else(|| column.column_type.to_string());
+                let shown = rules.named_user_type(index).unwrap_or_else(|| column.column_type.to_string());
                 (column.name.clone(), shown, column.nullable, default)
             });
             described.collect()

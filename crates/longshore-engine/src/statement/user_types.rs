@@ -6,16 +6,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use longshore_storage::ColumnType;
 use sqlparser::ast::{
     AlterType, AlterTypeAddValuePosition, AlterTypeOperation, Expr, Ident, ObjectName, UserDefinedTypeRepresentation,
 };
 
-use crate::catalog::{Catalog, Check, Domain, Entry, Table, UserType, about, columns_read};
+use crate::catalog::{Catalog, Check, Domain, Entry, Table, UserType, about, columns_read, every_element};
 use crate::sql::domain::{DomainStatement, DomainVerb};
-use crate::sql::{build, names};
+use crate::sql::{build, enum_types, names};
 use crate::statement::Context;
+use crate::statement::alter::domains::set_not_null;
 use crate::statement::alter::make::validate;
-use crate::statement::own_types::find;
+use crate::statement::own_types::{find, innermost};
 use crate::{Error, ErrorKind, Outcome};
 
 fn exists(name: &str) -> Error {
@@ -99,10 +101,12 @@ pub(crate) async fn domain(context: &Context<'_>, statement: DomainStatement) ->
         DomainVerb::Create { .. } => return Err(Error::internal("it was made")),
         DomainVerb::SetDefault(default) => domain.default = default,
         DomainVerb::SetNotNull(not_null) => {
-            if not_null != domain.not_null && !users(catalog, &key).is_empty() {
+            if not_null && !domain.not_null {
+                set_not_null(context, users(catalog, &key)).await?;
+            } else if not_null != domain.not_null && !users(catalog, &key).is_empty() {
                 return Err(Error::unsupported(format!(
-                    "NOT NULL of domain {key} cannot change while tables have columns of it; ALTER TABLE ... ALTER COLUMN \
-                     ... SET NOT NULL changes the columns"
+                    "NOT NULL of domain {key} is not dropped while tables have columns of it; ALTER TABLE ... ALTER COLUMN \
+                     ... DROP NOT NULL changes the columns"
                 )));
             }
             domain.not_null = not_null;
@@ -160,8 +164,8 @@ pub(crate) fn made_domain(
             domain.not_null |= below.not_null;
             domain.checks = below.checks;
         }
-        Some((name, UserType::Enum(_))) => {
-            return Err(Error::unsupported(format!("a domain over the enumeration {name} is not supported")));
+        Some((name, UserType::Enum(labels))) => {
+            domain.base = enum_types::with_labels(build::written(&name), &names::shown_name(&name), &labels);
         }
         None => drop(crate::sql::types::column_type(&domain.base)?),
     }
@@ -206,6 +210,12 @@ async fn check_rows(context: &Context<'_>, key: &str, constraint: &str, conditio
     for (table, columns) in users(&context.database.catalog, key) {
         let described = table.relation.schema().columns();
         for column in columns {
+            if table.rules().checks.iter().any(|check| every_element(&check.condition).is_some()) {
+                return Err(Error::unsupported(format!(
+                    "constraints of domain {key} cannot be added while table {} has a column of arrays of it",
+                    table.name
+                )));
+            }
             let name = Expr::Identifier(build::quoted(&described[column].name));
             let condition = about(condition, &name);
             let columns = columns_read(&condition, described);
@@ -228,6 +238,15 @@ async fn check_rows(context: &Context<'_>, key: &str, constraint: &str, conditio
     Ok(())
 }
 
+/// What a column of a type must be, which may be one of arrays.
+fn checks_of(user_type: &UserType, key: &str, value: &Expr, column_type: ColumnType) -> Vec<(String, Expr)> {
+    let dimensions = if let ColumnType::Array(_, dimensions) = column_type { dimensions.into() } else { 0_usize };
+    match dimensions.saturating_sub(innermost(&user_type.base()).1) {
+        0 => user_type.checks(key, value),
+        dimensions => user_type.array_checks(key, value, dimensions),
+    }
+}
+
 /// Lets a type become another one, and the columns of it obey that.
 fn become_type(catalog: &Catalog, key: &str, user_type: UserType) -> Result<(), Error> {
     let users = users(catalog, key);
@@ -238,7 +257,7 @@ fn become_type(catalog: &Catalog, key: &str, user_type: UserType) -> Result<(), 
             rules.checks.retain(|check| check.user_type().is_none_or(|(of, _)| of != key));
             for column in columns {
                 let value = Expr::Identifier(build::quoted(&described[*column].name));
-                for (name, condition) in user_type.checks(key, &value) {
+                for (name, condition) in checks_of(&user_type, key, &value, described[*column].column_type) {
                     rules.add_check(Check { name, condition, columns: vec![*column], is_valid: true });
                 }
             }
@@ -325,7 +344,7 @@ pub(crate) fn rename_type(catalog: &Catalog, from: &str, to: &str, user_type: Us
             rules.checks.retain(|check| check.user_type().is_none_or(|(of, _)| of != from));
             for column in columns {
                 let value = Expr::Identifier(build::quoted(&described[*column].name));
-                for (name, condition) in user_type.checks(to, &value) {
+                for (name, condition) in checks_of(&user_type, to, &value, described[*column].column_type) {
                     rules.add_check(Check { name, condition, columns: vec![*column], is_valid: true });
                 }
             }

@@ -8,6 +8,7 @@ use longshore_storage::{
     ARENA_BLOCK_BYTES, AppendError, Arena, CHUNK_ROWS_MAX, HEAP_BYTES_MAX, PartitionBuffer, Relation, lists,
 };
 
+use super::array_lengths::fitted;
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::planning::rules::Checks;
@@ -43,7 +44,8 @@ impl<'a> BulkAppender<'a> {
 
     /// Takes in the rows of `batch`.
     pub(in crate::datafusion) fn add(&mut self, batch: &RecordBatch) -> Result<(), Error> {
-        let mut batch = convert(batch, &self.types)?;
+        let types = self.relation.schema().columns().iter().map(|column| column.column_type).enumerate();
+        let mut batch = fitted(convert(batch, &self.types)?, types)?;
         if let Some(checks) = self.checks {
             batch = checks.complete(batch)?;
             checks.check(&batch)?;

@@ -12,6 +12,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema as ArrowSchema, UInt6
 use futures::TryStreamExt;
 use longshore_storage::{ColumnType, Datum, RowId, Schema, Snapshot, TransactionError, VisibleChunk, lists};
 
+use super::array_lengths::fitted;
 use super::bulk_appender::convert;
 use crate::datafusion::datums::datum;
 use crate::datafusion::errors::from_datafusion;
@@ -59,7 +60,9 @@ impl FoundRows {
                     .map_err(|error| from_datafusion(error.into()))?
             };
             found.rows += batch.num_rows();
-            found.batches.push(convert(&batch, &target)?);
+            let types = found.types.iter().enumerate().map(|(at, column_type)| (at + 1, *column_type));
+            let values = fitted(convert(&batch, &target)?, types)?;
+            found.batches.push(values);
             if !others.is_empty() {
                 found.others.push(batch.project(&others).map_err(|error| from_datafusion(error.into()))?);
             }

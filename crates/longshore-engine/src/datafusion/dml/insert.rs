@@ -6,6 +6,7 @@ use futures::TryStreamExt;
 use longshore_load::Control;
 use longshore_storage::{MergeKind, Merged, OnConflict, Relation};
 
+use super::array_lengths::fitted;
 use super::bulk_appender::{BulkAppender, convert};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::planning::rules::Checks;
@@ -37,7 +38,8 @@ pub(in crate::datafusion) async fn gather(relation: &Relation, mut rows: RowStre
     let types = relation.schema().arrow();
     let mut batches = Vec::new();
     while let Some(batch) = rows.try_next().await? {
-        batches.push(convert(&batch, &types)?);
+        let columns = relation.schema().columns().iter().map(|column| column.column_type).enumerate();
+        batches.push(fitted(convert(&batch, &types)?, columns)?);
     }
     let types = batches.first().map_or(types, RecordBatch::schema);
     concat_batches(&types, &batches).map_err(|error| from_datafusion(error.into()))

@@ -1,6 +1,7 @@
 //! Aggregates (PostgreSQL's chapter 9.21) that `DataFusion` has not, or has otherwise: those over sorted values, those of
-//! pairs, and the value beside the least or greatest other one.
+//! pairs, the value beside the least or greatest other one, and the least or greatest array.
 
+mod array_extremes;
 mod extremes;
 mod ordered;
 mod pairs;
@@ -10,6 +11,7 @@ use datafusion::common::Result;
 use datafusion::execution::{FunctionRegistry, SessionState};
 use datafusion::logical_expr::AggregateUDF;
 
+pub(in crate::datafusion) use array_extremes::ArrayExtremes;
 use extremes::Extreme;
 use ordered::{Measure, Ordered};
 use pairs::OfPairs;

@@ -1,5 +1,6 @@
 //! Arrays as PostgreSQL has them, over Arrow's lists. Their elements count from 1; an array of arrays is a list of lists.
 
+mod assign;
 mod change;
 mod elements;
 mod measure;
@@ -29,6 +30,7 @@ pub(in crate::datafusion) fn functions() -> impl Iterator<Item = ScalarUDF> {
         elements::functions(),
         series::functions(),
         subscripts::functions(),
+        assign::functions(),
         quantified::functions(),
         to_string::functions(),
     ];

@@ -26,6 +26,8 @@ use datafusion::logical_expr::{
 use longshore_value::numeric::Limit;
 
 use super::element_wise::map_values;
+use super::enums::{self, Enumeration};
+use super::nested_casts::NestedCasts;
 use super::numeric::{convert, limit};
 use crate::datafusion::errors::external;
 use crate::{Error, ErrorKind};
@@ -72,10 +74,16 @@ impl PostgresCasts {
         let Expr::Cast(Cast { expr: inner, field }) = expr else {
             return Ok(Transformed::no(expr));
         };
-        if let Some(length) = Length::of(&field) {
-            let text = Expr::Cast(Cast::new(inner, DataType::Utf8View));
-            let text = self.cast(text, schema)?.data;
-            return Ok(Transformed::yes(lengths::cut(text, length)));
+        let (length, enumeration) = (Length::of(&field), Enumeration::of(&field).map(Arc::new));
+        if length.is_some() || enumeration.is_some() {
+            let is_array = field.data_type().is_nested();
+            let text = Expr::Cast(Cast::new(inner, field.data_type().clone()));
+            let text = self.cast(NestedCasts.cast(text, schema)?.data, schema)?.data;
+            return Ok(Transformed::yes(match (length, enumeration) {
+                (Some(length), _) => lengths::cut(text, length),
+                (None, Some(of)) => enums::input(text, &of, is_array),
+                (None, None) => text,
+            }));
         }
         let from = inner.get_type(schema)?;
         if numeric::is_ours(&from, field.data_type()) {

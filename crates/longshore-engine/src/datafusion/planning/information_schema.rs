@@ -330,11 +330,13 @@ fn not_null_name(rules: &Rules, at: usize, column: &str) -> String {
 fn column_of_table(table: &Table, rules: &Rules, at: usize) -> Vec<Cell> {
     let column = &table.relation.schema().columns()[at];
     let origin = rules.origin(at);
-    let user_type = rules.user_type(at).filter(|_| {
+    let is_array = rules.named_user_type(at).is_some_and(|name| name.ends_with("[]"));
+    let named = rules.user_type(at).filter(|_| !is_array);
+    let user_type = named.filter(|_| {
         // A domain is shown as what it is over, beside its name.
         rules.checks.iter().any(|check| check.user_type().is_some_and(|(_, constraint)| constraint.is_empty()))
     });
-    let domain = rules.user_type(at).filter(|_| user_type.is_none());
+    let domain = named.filter(|_| user_type.is_none());
     let default = match origin {
         Origin::Default(expr) => Some(expr.to_string()),
         Origin::Null | Origin::Identity { .. } | Origin::Generated(_) => None,

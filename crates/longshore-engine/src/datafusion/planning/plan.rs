@@ -18,6 +18,7 @@ use futures::future::BoxFuture;
 use sqlparser::ast::Statement;
 
 use super::bpchar::with_bpchar_semantics;
+use super::enums::with_enums;
 use super::insert_of_query::cast_to_column;
 use super::lateral_functions::without_joins;
 use super::multisets::with_multisets;
@@ -62,7 +63,7 @@ impl Planner {
     /// The logical plan of `statement`, not optimized.
     pub(in crate::datafusion) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
         let plan = self.plan(statement, &mut Vec::new()).await?;
-        let plan = with_bpchar_semantics(plan).and_then(with_multisets).and_then(with_order);
+        let plan = with_bpchar_semantics(plan).and_then(with_enums).and_then(with_multisets).and_then(with_order);
         let plan = plan.and_then(|plan| unnested(plan, &self.state)).and_then(with_null_logic).and_then(|plan| {
             // The queries that IN became take the value from the query around them.
             if plan.transformed { outer_types::resolved(plan.data, &self.state) } else { Ok(plan.data) }

@@ -3,6 +3,8 @@
 //!
 //! Not here: what the rules are (`catalog::rules`), where rows come from (`statement/rows`, `bulk_appender`, `longshore-load`).
 
+mod elements;
+
 use std::fmt::{self, Write as _};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,11 +22,12 @@ use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast::{self, Visit, Visitor};
 
 use super::bpchar::{compare_bpchar, trimmed};
+use super::enums::compare_enums;
 use super::expressions::{logical, over_columns, refuse_aggregates, simplified};
 use super::generated::Generated;
 use super::insert_of_query::cast_to_column;
 use super::planner::Planner;
-use crate::catalog::{Check, Origin, Rules, columns_read};
+use crate::catalog::{Check, Origin, Rules, columns_read, constraint_of_domain, every_element};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::functions::numeric::convert::convert;
 use crate::datafusion::functions::numeric::is_numeric;
@@ -50,6 +53,8 @@ struct Compiled {
     condition: String,
     /// Over the columns that the checks read.
     expr: Arc<dyn PhysicalExpr>,
+    /// The column of arrays, of those, whose elements it is about.
+    elements: Option<usize>,
 }
 
 /// A row that is not as a check wants it.
@@ -78,10 +83,16 @@ impl Checks {
         let is_char = |at: usize| matches!(schema.columns()[at].column_type, ColumnType::Char(_));
         let chars = (0..columns.len()).filter(|at| is_char(columns[*at])).collect();
         let compile = |check: &Check| {
+            if let Some((column, condition)) = every_element(&check.condition) {
+                let at = columns.iter().position(|at| schema.columns()[*at].name == column.value);
+                let at = at.ok_or_else(|| Error::internal("a check of elements is of a column"))?;
+                return over_elements(planner, check, condition, (at, &schema.columns()[columns[at]]));
+            }
             let expr = logical(planner, &check.condition, &over)?;
             let expr = compare_bpchar(expr, &|column| schema.index_of(&column.name).is_some_and(is_char))
                 .map_err(from_datafusion)?
                 .data;
+            let expr = compare_enums(expr, |at| &schema.columns()[at].name, checks.clone()).map_err(from_datafusion)?;
             if expr.get_type(&over).map_err(from_datafusion)? != DataType::Boolean {
                 return Err(Error::new(
                     ErrorKind::TypeMismatch,
@@ -89,9 +100,9 @@ impl Checks {
                 ));
             }
             let expr = planner.state.create_physical_expr(expr, &over).map_err(from_datafusion)?;
-            Ok(Compiled { name: check.name.clone(), condition: check.condition.to_string(), expr })
+            Ok(Compiled { name: check.name.clone(), condition: check.condition.to_string(), expr, elements: None })
         };
-        let compiled = checks.map(compile).collect::<Result<Vec<_>, Error>>()?;
+        let compiled = checks.clone().map(compile).collect::<Result<Vec<_>, Error>>()?;
         let table = names::shown_name(table);
         Ok((!compiled.is_empty()).then_some(Self { table, generated: None, compiled, columns, chars }))
     }
@@ -166,7 +177,7 @@ impl Checks {
         match check.name.rsplit_once(names::SEPARATOR) {
             Some((name, "")) => return format!("invalid input value for enum {}", names::shown_name(name)),
             Some((name, constraint)) => {
-                let name = names::shown_name(name);
+                let (name, constraint) = (names::shown_name(name), constraint_of_domain(constraint));
                 return format!("value for domain {name} violates check constraint \"{constraint}\"");
             }
             None => {}
@@ -204,7 +215,8 @@ impl Violation {
         let message = format!("{}; failing row contains {}", self.reason, shown_row(rows, row));
         let is_label = self.constraint.ends_with(names::SEPARATOR);
         let kind = if is_label { ErrorKind::InvalidText } else { ErrorKind::Check };
-        let own = self.constraint.rsplit_once(names::SEPARATOR).map_or(self.constraint.as_str(), |(_, own)| own);
+        let of_type = self.constraint.rsplit_once(names::SEPARATOR).map(|(_, own)| constraint_of_domain(own));
+        let own = of_type.unwrap_or(&self.constraint);
         let (table, constraint) = (Some(self.table.clone()), Some(own.to_owned()));
         Error::new(kind, message).about(ErrorDetails { table, constraint, ..ErrorDetails::NONE })
     }
@@ -213,6 +225,9 @@ impl Violation {
 impl Compiled {
     /// The rows for which it is false; `None` if there is none. NULL passes.
     fn fails(&self, rows: &RecordBatch) -> Planned<Option<Vec<usize>>> {
+        if let Some(at) = self.elements {
+            return elements::fails(&self.expr, rows.column(at));
+        }
         let passes = self.expr.evaluate(rows)?.into_array(rows.num_rows())?;
         let passes: &BooleanArray = passes.as_boolean();
         if passes.false_count() == 0 {
@@ -220,6 +235,19 @@ impl Compiled {
         }
         Ok(Some((0..passes.len()).filter(|row| passes.is_valid(*row) && !passes.value(*row)).collect()))
     }
+}
+
+/// A check of the elements of a column of arrays, which is at `at` of those that checks read.
+fn over_elements(
+    planner: &Planner,
+    check: &Check,
+    condition: &ast::Expr,
+    (at, column): (usize, &Column),
+) -> Result<Compiled, Error> {
+    let over = elements::schema(&column.column_type.arrow()).map_err(from_datafusion)?;
+    let expr = logical(planner, condition, &over)?;
+    let expr = planner.state.create_physical_expr(expr, &over).map_err(from_datafusion)?;
+    Ok(Compiled { name: check.name.clone(), condition: condition.to_string(), expr, elements: Some(at) })
 }
 
 /// What a column takes that no value is given for.

@@ -1,8 +1,8 @@
 //! Types that casts name, where Arrow has no type for them or `DataFusion` would take another one.
 //!
 //! A value of a type that Arrow has not is a struct whose only field has the type's name; a limit of the type goes with the
-//! metadata of the field that a cast names, and so does the length of a text
-//! ([`CAST`]), by which the cast is found that cuts (`functions::casts`). Not here: types of columns (`sql::types`), which have the same arrays.
+//! metadata of the field that a cast names, and so does the length of a text ([`CAST`]), by which the cast is found that cuts
+//! (`functions::casts`), and an enumeration ([`ENUM`]); of an array, what its elements have. Not here: types of columns (`sql::types`), which have the same arrays.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,11 +14,13 @@ use longshore_storage::ColumnType;
 use sqlparser::ast::{ArrayElemTypeDef, DataType, ObjectNamePart};
 
 use super::time_types::time_type;
-use crate::Error;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::lengths::{CAST, Length};
+use crate::datafusion::functions::enums::{ENUM, Enumeration};
 use crate::datafusion::functions::json_types::{json, jsonb, jsonpath};
+use crate::datafusion::functions::nested::list_of;
 use crate::datafusion::functions::numeric::with_limit;
+use crate::sql::enum_types;
 use crate::sql::types::{character_length, column_type};
 
 /// Gives types to names.
@@ -37,13 +39,20 @@ impl TypePlanner for TypeNames {
                 return Ok(Some(wrapper(jsonpath())));
             }
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
-                if self.plan_type_field(element)?.is_some_and(|field| field.metadata().contains_key(CAST)) {
-                    let message = "casts to arrays of texts with a length are not supported; cast to TEXT[]";
-                    return Err(external(Error::unsupported(message)));
-                }
-                return Ok(None);
+                let Some(element) = self.plan_type_field(element)? else { return Ok(None) };
+                let mut metadata = element.metadata().clone();
+                metadata.retain(|key, _| key == CAST || key == ENUM);
+                let list = Field::new("", list_of(element.data_type().clone()), true);
+                return Ok((!metadata.is_empty()).then(|| Arc::new(list.with_metadata(metadata))));
             }
-            other => return Ok(text(other)?.or_else(|| time_type(other))),
+            other => {
+                if let Some((name, labels)) = enum_types::labels(other) {
+                    let metadata = [(ENUM.to_owned(), Enumeration { name, labels }.as_metadata())].into();
+                    let field = Field::new("", arrow::DataType::Utf8View, true).with_metadata(metadata);
+                    return Ok(Some(Arc::new(field)));
+                }
+                return Ok(text(other)?.or_else(|| time_type(other)));
+            }
         };
         let field = Field::new("", numeric.arrow(), true);
         Ok(Some(Arc::new(match numeric {

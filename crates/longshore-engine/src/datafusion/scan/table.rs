@@ -15,9 +15,11 @@ use datafusion::physical_plan::ExecutionPlan;
 use longshore_storage::{Relation, Snapshot};
 
 use super::RelationSource;
+use super::enums::of_checks;
 use super::pushdown::Projection;
 use super::reads::Reads;
 use crate::catalog::Table;
+use crate::datafusion::functions::enums::Enumeration;
 use crate::datafusion::hidden_names::ROW_COLUMN;
 use crate::sql::names;
 use crate::transaction::StatementTransaction;
@@ -30,6 +32,8 @@ pub(in crate::datafusion) struct RelationTable {
     snapshot: Arc<Snapshot>,
     schema: SchemaRef,
     reads: Reads,
+    /// The columns that are of an enumeration.
+    enums: Arc<HashMap<usize, Arc<Enumeration>>>,
     /// What columns take that an INSERT names no value for.
     defaults: HashMap<String, Expr>,
 }
@@ -43,6 +47,7 @@ impl RelationTable {
             snapshot: transaction.snapshot_to_query(&table.relation),
             schema: table.relation.schema().arrow(),
             reads: Reads::new(transaction, &table.relation),
+            enums: Arc::new(of_checks(table.rules().checks.iter())),
             defaults: HashMap::new(),
         }
     }
@@ -75,6 +80,11 @@ impl RelationTable {
     pub(in crate::datafusion) fn log_everything(&self) {
         let columns: Vec<usize> = (0..self.relation.schema().columns().len()).collect();
         self.reads.log(None, &columns);
+    }
+
+    /// The columns that are of an enumeration.
+    pub(in crate::datafusion) fn enums(&self) -> &HashMap<usize, Arc<Enumeration>> {
+        &self.enums
     }
 
     /// The table, where INSERT appends.

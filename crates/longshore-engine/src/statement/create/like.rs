@@ -146,7 +146,7 @@ fn copied(
         if let Some(key) = rules.user_type(at)
             && let Some(user_type) = catalog.user_type(key)
         {
-            own_types::expand(column, Some((key.to_owned(), (*user_type).clone())));
+            own_types::expand(column, Some((key.to_owned(), (*user_type).clone())))?;
         }
     }
     Ok((columns, made.constraints))

@@ -4,7 +4,6 @@ use sqlparser::ast::{DataType, Expr, Function, FunctionArg, FunctionArgExpr, Fun
 
 use super::Resolver;
 use crate::Error;
-use crate::catalog::UserType;
 use crate::sql::names::{self, SCHEMA};
 use crate::sql::{build, in_text};
 use crate::statement::own_types;
@@ -38,25 +37,19 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Casts to a type that a user made.
+    /// Casts to a type that a user made, or to arrays of it.
     pub(super) fn cast(&self, expr: &mut Expr) -> Result<(), Error> {
         let Some(data_type) = own_types::cast_of(expr) else { return Ok(()) };
-        let Some((name, user_type)) = self.user_type(data_type)? else { return Ok(()) };
+        let (element, dimensions) = own_types::innermost(data_type);
+        let Some((name, user_type)) = self.user_type(element)? else { return Ok(()) };
+        if dimensions > 0 {
+            let data_type = own_types::array_type(&name, &user_type, dimensions)?;
+            let value = own_types::cast_value(std::mem::replace(expr, build::value(Value::Null)));
+            *expr = build::cast_as(value, data_type);
+            return Ok(());
+        }
         let value = own_types::cast_value(std::mem::replace(expr, build::value(Value::Null)));
         *expr = own_types::cast(value, &name, &user_type)?;
-        Ok(())
-    }
-
-    /// `enum_range(NULL::mood)` and its like.
-    pub(super) fn enum_function(&self, name: &str, expr: &mut Expr) -> Result<(), Error> {
-        let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = expr else { return Ok(()) };
-        let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = list.args.as_slice() else { return Ok(()) };
-        let Some(data_type) = own_types::cast_of(argument) else { return Ok(()) };
-        if let Some((_, UserType::Enum(labels))) = self.user_type(data_type)?
-            && let Some(value) = own_types::enum_function(name, &labels)
-        {
-            *expr = value;
-        }
         Ok(())
     }
 

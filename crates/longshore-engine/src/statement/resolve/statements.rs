@@ -36,10 +36,21 @@ impl Resolver<'_> {
                 self.existing(table)?;
                 continue;
             }
-            let found = self.user_type(&column.data_type)?;
-            own_types::expand(column, found);
+            let found = self.user_type(own_types::innermost(&column.data_type).0)?;
+            own_types::expand(column, found)?;
         }
         Ok(())
+    }
+
+    /// Refuses arrays of domains whose constraints cannot be looked at in rows that are there.
+    fn refuse_array(&self, data_type: &DataType) -> Result<(), Error> {
+        let (element, dimensions) = own_types::innermost(data_type);
+        match self.user_type(element)? {
+            Some((name, user_type)) if dimensions > 0 => {
+                own_types::array_type(&name, &user_type, dimensions).map(|_| ())
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn domain(&mut self, statement: &mut DomainStatement) -> Result<(), Error> {
@@ -101,6 +112,7 @@ impl Resolver<'_> {
                             column_name,
                             op: AlterColumnOperation::SetDataType { data_type, .. },
                         } => {
+                            self.refuse_array(data_type)?;
                             let options = Vec::new();
                             let mut column =
                                 ColumnDef { name: column_name.clone(), data_type: data_type.clone(), options };
@@ -112,6 +124,7 @@ impl Resolver<'_> {
                             }));
                         }
                         AlterTableOperation::AddColumn { column_def, .. } => {
+                            self.refuse_array(&column_def.data_type)?;
                             self.columns(std::slice::from_mut(column_def))?;
                             self.foreign_tables(std::slice::from_mut(column_def), &mut [])?;
                         }

@@ -10,14 +10,17 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 
 use super::{array_type, as_list, range};
+use crate::datafusion::errors::external;
 use crate::datafusion::functions::json;
 use crate::datafusion::functions::json_types::is_jsonb;
 use crate::datafusion::functions::nested::element_of;
 use crate::datafusion::functions::row_function::RowFunction;
-use crate::sql::arrays::{SLICE, SUBSCRIPT};
+use crate::datafusion::type_name::type_name;
+use crate::sql::arrays::{DIMENSIONS_MAX, SLICE, SUBSCRIPT};
+use crate::{Error, ErrorKind};
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
-    [RowFunction::new(SUBSCRIPT, subscripted, subscript), RowFunction::new(SLICE, |types| array_type(types, 0), slice)]
+    [RowFunction::new(SUBSCRIPT, subscripted, subscript), RowFunction::new(SLICE, sliced_type, slice)]
         .map(RowFunction::function)
         .into()
 }
@@ -31,6 +34,7 @@ fn subscripted(types: &[DataType]) -> Result<DataType> {
     if is_jsonb(array) {
         return Ok(array.clone());
     }
+    check_subscripts(array, indexes.len())?;
     let mut element = &array_type(types, 0)?;
     for _ in indexes {
         let Some(inner) = element_of(element) else { break };
@@ -41,6 +45,27 @@ fn subscripted(types: &[DataType]) -> Result<DataType> {
         element = inner;
     }
     Ok(element.clone())
+}
+
+/// Refuses subscripts of what is no array, and more of them than an array has dimensions.
+fn check_subscripts(array: &DataType, dimensions: usize) -> Result<()> {
+    if element_of(array).is_none() && !array.is_string() && !array.is_null() {
+        let message = format!("cannot subscript type {} because it does not support subscripting", type_name(array));
+        return Err(external(Error::new(ErrorKind::TypeMismatch, message)));
+    }
+    if dimensions > DIMENSIONS_MAX {
+        let message =
+            format!("number of array dimensions ({dimensions}) exceeds the maximum allowed ({DIMENSIONS_MAX})");
+        return Err(external(Error::new(ErrorKind::Coded("54000"), message)));
+    }
+    Ok(())
+}
+
+fn sliced_type(types: &[DataType]) -> Result<DataType> {
+    if let Some((array, bounds)) = types.split_first() {
+        check_subscripts(array, bounds.len() / 2)?;
+    }
+    array_type(types, 0)
 }
 
 /// The element at subscripts, one for each dimension.
@@ -83,6 +108,11 @@ fn element_at(lists: &ListArray, list: usize, index: &Int64Array, row: usize) ->
 fn slice(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
     let bounds = args[1..].iter().map(|bound| cast(bound, &DataType::Int64)).collect::<Result<Vec<_>, _>>()?;
     let lists = as_list(&args[0], to)?;
+    // A bound that is NULL makes all of it NULL.
+    let nulls =
+        bounds.iter().fold(lists.nulls().cloned(), |nulls, bound| NullBuffer::union(nulls.as_ref(), bound.nulls()));
+    let DataType::List(item) = to else { return plan_err!("an array is wanted") };
+    let lists = ListArray::try_new(Arc::clone(item), lists.offsets().clone(), Arc::clone(lists.values()), nulls)?;
     let rows: Vec<usize> = (0..lists.len()).collect();
     Ok(Arc::new(sliced(&lists, &bounds, &rows)?))
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, AsArray, StringViewArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, StringViewArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::{Result, internal_err};
@@ -97,8 +97,11 @@ impl ScalarUDFImpl for Cut {
         &self.signature
     }
 
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Utf8View)
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        Ok(match types {
+            [list @ DataType::List(_)] => list.clone(),
+            _ => DataType::Utf8View,
+        })
     }
 
     fn is_strict(&self) -> bool {
@@ -107,12 +110,20 @@ impl ScalarUDFImpl for Cut {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [value] = args.args.as_slice() else { return internal_err!("{} takes one argument", self.name) };
-        map_values(value, |array| {
-            let texts = cast(array, &DataType::Utf8View)?;
-            let cut = texts.as_string_view().iter().map(|text| text.map(|text| self.length.cut(text)));
-            Ok(Arc::new(cut.collect::<StringViewArray>()) as ArrayRef)
-        })
+        map_values(value, |array| cut_texts(array, self.length))
     }
+}
+
+/// Texts, or arrays of them, cut to `length`.
+fn cut_texts(array: &ArrayRef, length: Length) -> Result<ArrayRef> {
+    if let (DataType::List(item), Some(lists)) = (array.data_type(), array.as_list_opt::<i32>()) {
+        let values = cut_texts(lists.values(), length)?;
+        let offsets = lists.offsets().clone();
+        return Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, lists.nulls().cloned())?));
+    }
+    let texts = cast(array, &DataType::Utf8View)?;
+    let cut = texts.as_string_view().iter().map(|text| text.map(|text| length.cut(text)));
+    Ok(Arc::new(cut.collect::<StringViewArray>()))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, StringViewBu
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
+use longshore_time::settings::Settings;
 
 use super::array_text::{Element, parse};
 use super::json as json_casts;
@@ -13,6 +14,9 @@ use super::text_out;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::numeric;
 use crate::datafusion::functions::json_types as json;
+use crate::datafusion::functions::time::casts as time;
+use crate::datafusion::functions::time::kinds::{Kind, time_kind};
+use crate::datafusion::functions::time::session::SessionTime;
 use crate::{Error, ErrorKind};
 
 /// `array` as values of the type `to`, as a cast makes them.
@@ -40,6 +44,10 @@ pub(in crate::datafusion) fn cast_to(array: &ArrayRef, to: &DataType) -> Result<
             cast_to(&list, to)
         }
         _ if json::name_of(from).is_some() || json::name_of(to).is_some() => json_casts::convert(array, to),
+        (from, DataType::Struct(_)) if from.is_string() && time_kind(to).is_some() => {
+            let kind = time_kind(to).unwrap_or(Kind::Interval);
+            time::convert(array, kind, time::Modifier::None, &SessionTime::with(&Settings::default()))
+        }
         _ => numeric::convert(array, to),
     }
 }
