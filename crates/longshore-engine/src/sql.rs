@@ -53,6 +53,7 @@ pub(crate) mod shape;
 mod shorthand;
 pub(crate) mod slips;
 pub(crate) mod split;
+pub(crate) mod subscripted;
 mod summarize;
 mod synonyms;
 mod table;
@@ -60,6 +61,7 @@ pub(crate) mod time_syntax;
 pub(crate) mod types;
 pub(crate) mod unicode_escapes;
 pub(crate) mod unnamed;
+pub(crate) mod untyped;
 pub(crate) mod values_lists;
 pub(crate) mod windows;
 mod without_effect;
@@ -162,6 +164,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     frames::spell_out(&mut tokens);
     ordering::spell_out(&mut tokens);
     grouping::flatten(&mut tokens);
+    let subscripted = subscripted::take(&mut tokens);
     let overriding = overriding::take(&mut tokens);
     let is_unlogged = persistence::take(&mut tokens);
     let is_without_data = create_as::take_with_data(&mut tokens) == Some(WithData::No);
@@ -180,6 +183,9 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     }
     match &mut parsed {
         Parsed::Sql(statement) => {
+            if let Some(subscripted) = subscripted {
+                subscripted::put(subscripted, statement)?;
+            }
             depth::limit_depth(statement.as_mut())?;
             if has_call_syntax {
                 call_syntax::write_out(statement.as_mut())?;
