@@ -61,6 +61,7 @@ pub(crate) mod time_syntax;
 pub(crate) mod types;
 pub(crate) mod unicode_escapes;
 pub(crate) mod unnamed;
+pub(crate) mod untyped;
 pub(crate) mod values_lists;
 pub(crate) mod windows;
 mod without_effect;

@@ -83,6 +83,11 @@ pub fn at_path(mut value: Value, path: &[Option<&str>], at: At<'_>) -> Result<Va
         let verb = if at == At::Delete { "delete" } else { "set" };
         return Err(argument(&format!("cannot {verb} path in scalar")));
     }
+    // Of an empty value nothing goes and nothing is replaced, whatever the path is.
+    let is_empty = matches!(&value, Value::Array(elements) if elements.is_empty());
+    if is_empty && matches!(at, At::Delete | At::Replace(_)) {
+        return Ok(value);
+    }
     change(&mut value, path, 0, at)?;
     Ok(value)
 }
@@ -228,6 +233,7 @@ mod tests {
             ("[1,2]", &["1"], At::Behind(&new), "[1, 2, 9]"),
             ("[1,2]", &["-3"], At::Behind(&new), "[9, 1, 2]"),
             ("{\"a\":1}", &[], At::Set(&new), "{\"a\": 1}"),
+            ("[]", &["a"], At::Delete, "[]"),
         ] {
             let path: Vec<Option<&str>> = path.iter().map(|step| Some(*step)).collect();
             assert_eq!(at_path(value(text), &path, at).unwrap().to_text(), expected, "{text} {path:?}");

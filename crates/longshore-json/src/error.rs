@@ -24,6 +24,8 @@ pub enum Problem {
     OutOfRange,
     /// Nested too deeply (54001).
     TooDeep,
+    /// More elements than an array may have (54000).
+    TooLarge,
     /// A step of a path that is NULL (22004).
     NullStep,
     /// An argument that does not fit the value (22023).

@@ -17,6 +17,7 @@
 //! - `parse`: text to nodes
 //! - `value`: what `jsonb` keeps, and its text
 //! - `order`: `jsonb` as bytes that compare as it does
+//! - `assign`: values in which a part is assigned to, with what is missing on the way
 //! - `change`: values that others are made of: concatenated, deleted from, set, inserted into
 //! - `search`: what a value contains, and what lies at a path
 //! - `arithmetic`: exact sums, products and quotients of numbers
@@ -25,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod arithmetic;
+mod assign;
 pub mod change;
 mod error;
 mod node;
@@ -35,6 +37,7 @@ pub mod path;
 pub mod search;
 mod value;
 
+pub use assign::assign;
 pub use error::{JsonError, Problem};
 pub use node::{Kind, Node};
 pub use number::Number;

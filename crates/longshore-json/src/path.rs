@@ -40,6 +40,12 @@ impl Path {
         execute::query(self, root, variables)
     }
 
+    /// The values that it finds in `root` before the first error, and that error.
+    #[must_use]
+    pub fn query_until_error(&self, root: &Value, variables: Option<&Value>) -> (Vec<Value>, Result<(), JsonError>) {
+        execute::query_until_error(self, root, variables)
+    }
+
     /// Whether it finds a value in `root`.
     ///
     /// # Errors

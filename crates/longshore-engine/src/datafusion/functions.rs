@@ -16,6 +16,7 @@ pub(super) mod excluding;
 pub(super) mod information;
 pub(super) mod json;
 pub(super) mod json_types;
+pub(super) mod keys;
 mod math;
 pub(super) mod nested;
 pub(super) mod nested_casts;

@@ -17,6 +17,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::sql::build::{binary, call, cast_as, number, value};
 use crate::sql::expressions::flow;
+use crate::sql::set_returning::OF_LISTS;
 use crate::{Error, ErrorKind};
 use reading::VARIADIC;
 pub(super) use reading::{infix, prefix};
@@ -32,6 +33,9 @@ const RANKS: [&str; 4] = ["rank", "dense_rank", "percent_rank", "cume_dist"];
 
 /// The name of a function as it was written.
 pub(crate) fn own_name(name: &str) -> &str {
+    if let Some((own, _)) = OF_LISTS.iter().find(|(_, other)| *other == name) {
+        return own;
+    }
     let name = name.strip_prefix(HYPOTHETICAL).unwrap_or(name);
     name.strip_suffix(VARIADIC).unwrap_or(name)
 }

@@ -203,17 +203,20 @@ pub(super) fn read_tokens(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
+/// Functions, and those that take the list of their arguments.
+pub(super) const OF_LISTS: [(&str, &str); 4] = [
+    ("json_build_array", "json array of list"),
+    ("jsonb_build_array", "jsonb array of list"),
+    ("json_build_object", "json object of list"),
+    ("jsonb_build_object", "jsonb object of list"),
+];
+
 /// `f(VARIADIC array)` as the call of a function that takes the array; of others than JSON is built by, it stays.
 fn take_variadic(tokens: &mut Vec<TokenWithSpan>, at: usize) {
     let is_variadic = |token: &TokenWithSpan| matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("variadic"));
     let Token::Word(function) = &tokens[at].token else { return };
-    let other = match function.value.to_lowercase().as_str() {
-        "json_build_array" => "json array of list",
-        "jsonb_build_array" => "jsonb array of list",
-        "json_build_object" => "json object of list",
-        "jsonb_build_object" => "jsonb object of list",
-        _ => return,
-    };
+    let name = function.value.to_lowercase();
+    let Some((_, other)) = OF_LISTS.iter().find(|(own, _)| *own == name) else { return };
     if let Some(open) = next(tokens, at).filter(|open| tokens[*open].token == Token::LParen)
         && let Some(word) = next(tokens, open).filter(|word| is_variadic(&tokens[*word]))
     {

@@ -4,10 +4,12 @@
 //! value becomes a call of a function that puts it into the array ([`ASSIGN_ELEMENT`], [`ASSIGN_SLICE`]): in INSERT at once, into
 //! no array; in UPDATE where the column is known (`statement::change`), so the call lacks its first argument until then.
 
+use std::ops::ControlFlow;
+
 use sqlparser::ast::{
     AccessExpr, Assignment, AssignmentTarget, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    Insert, ObjectName, ObjectNamePart, OnConflictAction, OnInsert, Query, SetExpr, Statement, Subscript,
-    TableAliasColumnDef, TableFactor, Value,
+    Insert, MergeAction, ObjectName, ObjectNamePart, OnConflictAction, OnInsert, Query, SetExpr, Statement, Subscript,
+    TableAliasColumnDef, TableFactor, Value, VisitMut, VisitorMut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -113,16 +115,29 @@ fn mark(tokens: &mut Vec<TokenWithSpan>, at: usize, is_set: bool) -> bool {
 /// # Errors
 /// When the subscripts are none.
 pub(super) fn write_out(statement: &mut Statement) -> Result<(), Error> {
-    match statement {
-        Statement::Update(update) => assignments(&mut update.assignments),
-        Statement::Insert(insert) => of_insert(insert),
-        Statement::Prepare { statement, .. } => write_out(statement),
-        Statement::Explain { statement, .. } => write_out(statement),
-        Statement::Query(query) => match query.body.as_mut() {
-            SetExpr::Insert(statement) | SetExpr::Update(statement) => write_out(statement),
+    match VisitMut::visit(statement, &mut Writer) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// Writes out what each statement within a statement assigns.
+struct Writer;
+
+impl VisitorMut for Writer {
+    type Break = Error;
+
+    fn pre_visit_statement(&mut self, statement: &mut Statement) -> ControlFlow<Error> {
+        let written = match statement {
+            Statement::Update(update) => assignments(&mut update.assignments),
+            Statement::Insert(insert) => of_insert(insert),
+            Statement::Merge(merge) => merge.clauses.iter_mut().try_for_each(|clause| match &mut clause.action {
+                MergeAction::Update(update) => assignments(&mut update.assignments),
+                MergeAction::Insert(_) | MergeAction::Delete { .. } => Ok(()),
+            }),
             _ => Ok(()),
-        },
-        _ => Ok(()),
+        };
+        written.map_or_else(ControlFlow::Break, ControlFlow::Continue)
     }
 }
 

@@ -13,9 +13,18 @@ use crate::number::Number;
 use crate::value::Value;
 
 pub(super) fn query(path: &Path, root: &Value, variables: Option<&Value>) -> Result<Vec<Value>, JsonError> {
+    let (values, done) = query_until_error(path, root, variables);
+    done.map(|()| values)
+}
+
+pub(super) fn query_until_error(
+    path: &Path,
+    root: &Value,
+    variables: Option<&Value>,
+) -> (Vec<Value>, Result<(), JsonError>) {
     let mut found = Found::all();
-    Executor::new(path, root, variables).follow(&path.chain, root, root, &mut found)?;
-    Ok(found.values)
+    let done = Executor::new(path, root, variables).follow(&path.chain, root, root, &mut found);
+    (found.values, done.map(|_| ()))
 }
 
 pub(super) fn exists(path: &Path, root: &Value, variables: Option<&Value>) -> Result<bool, JsonError> {

@@ -2,7 +2,9 @@
 
 mod assign;
 mod change;
+mod distinct;
 mod elements;
+mod literal;
 mod measure;
 pub(in crate::datafusion) mod operators;
 mod quantified;
@@ -10,6 +12,7 @@ mod series;
 mod subscripts;
 mod to_string;
 
+pub(in crate::datafusion) use distinct::distinct;
 pub(in crate::datafusion) use elements::ORDINALS;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray};
@@ -26,8 +29,10 @@ use crate::{Error, ErrorKind};
 pub(in crate::datafusion) fn functions() -> impl Iterator<Item = ScalarUDF> {
     let tables = [
         measure::functions(),
+        assign::functions(),
         change::functions(),
         elements::functions(),
+        literal::functions(),
         series::functions(),
         subscripts::functions(),
         assign::functions(),

@@ -5,10 +5,12 @@
 
 pub(in crate::datafusion) mod aggregates;
 mod arguments;
+mod assign;
 mod build;
 mod change;
 mod jsonpath;
 mod keys;
+mod moments;
 pub(in crate::datafusion) mod operators;
 mod parts;
 mod records;
@@ -22,7 +24,7 @@ use datafusion::logical_expr::ScalarUDF;
 
 use super::json_types;
 
-pub(in crate::datafusion) use keys::key;
+pub(in crate::datafusion) use keys::{key, keys, text_key};
 
 /// Functions whose first argument is no value of `jsonb`.
 const MADE: [&str; 7] = [
@@ -37,19 +39,24 @@ const MADE: [&str; 7] = [
 
 /// All scalar functions.
 pub(in crate::datafusion) fn functions() -> impl Iterator<Item = ScalarUDF> {
-    let tables = [
-        parts::functions(),
-        rows::functions(),
-        change::functions(),
-        jsonpath::functions(),
-        build::functions(),
-        records::functions(),
-    ];
-    tables.into_iter().flatten().map(|function| {
+    let tables =
+        [parts::functions(), rows::functions(), change::functions(), jsonpath::functions(), records::functions()];
+    let own = tables.into_iter().flatten().map(|function| {
         // What jsonb keeps, also where it is given as a text.
         let takes_jsonb = function.name().starts_with("jsonb_") && !MADE.contains(&function.name());
         if takes_jsonb { function.with_text_as(json_types::jsonb) } else { function }.function()
-    })
+    });
+    own.chain(build::functions())
+}
+
+/// The type of JSONB in which something is assigned to a part.
+pub(in crate::datafusion) fn assigned_type(types: &[DataType]) -> Result<DataType> {
+    assign::assigned_type(types)
+}
+
+/// JSONB in which something is assigned to a part.
+pub(in crate::datafusion) fn assigned(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
+    assign::assigned(args, to)
 }
 
 /// `value[step]...` of JSONB.

@@ -81,6 +81,7 @@ pub(in crate::datafusion) fn failed(error: JsonError) -> DataFusionError {
         Problem::Untranslatable => ErrorKind::Coded("22P05"),
         Problem::OutOfRange => ErrorKind::OutOfRange,
         Problem::TooDeep => ErrorKind::TooComplex,
+        Problem::TooLarge => ErrorKind::TooLarge,
         Problem::NullStep => ErrorKind::Coded("22004"),
         Problem::InvalidArgument => ErrorKind::Invalid,
         Problem::PathSyntax => ErrorKind::Syntax,

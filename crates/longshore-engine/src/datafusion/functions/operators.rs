@@ -22,6 +22,8 @@ use super::casts::{self, cast_number};
 use super::equality;
 use super::exact::functions::{LARGER, SMALLER, function};
 use super::exact::operators::operand;
+use super::json_types::is_jsonb;
+use super::keys::{self, array_key, has_key};
 use super::numeric::keys::key;
 use super::numeric::values::Numbers;
 use super::numeric::{data_type, is_exact, is_numeric};
@@ -30,6 +32,8 @@ use super::shifted::COMPUTED;
 
 /// Functions whose arguments have one type.
 const OF_ONE_TYPE: [&str; 5] = ["coalesce", "nullif", "nvl", "greatest", "least"];
+/// The function that `ARRAY[...]` calls.
+const MAKE_ARRAY: &str = "make_array";
 
 /// Puts casts to floats before operators that need them.
 #[derive(Debug)]
@@ -93,6 +97,7 @@ impl FunctionRewrite for PostgresOperators {
                 let call = Expr::ScalarFunction(ScalarFunction { func, args });
                 Ok(if changed { Transformed::yes(call) } else { Transformed::no(call) })
             }
+            Expr::ScalarFunction(call) if call.func.name() == MAKE_ARRAY => elements_of_one_type(call, schema),
             other => Ok(Transformed::no(other)),
         }
     }
@@ -117,6 +122,18 @@ fn with_default(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Tran
     Ok(Transformed::new_transformed(Expr::WindowFunction(call), changed))
 }
 
+/// The elements of `ARRAY[...]` in one type, where one of them is NUMERIC.
+fn elements_of_one_type(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let ScalarFunction { func, args } = call;
+    let (args, changed) = united(args, of_elements, schema)?;
+    Ok(Transformed::new_transformed(Expr::ScalarFunction(ScalarFunction { func, args }), changed))
+}
+
+/// The type of the elements of an array, where it is not the one that `DataFusion` takes.
+pub(in crate::datafusion) fn of_elements(types: &[DataType]) -> Option<DataType> {
+    if types.iter().any(is_numeric) { of_list(types) } else { None }
+}
+
 /// CASE, COALESCE and the like of numbers of several types in the type of all of them.
 pub(in crate::datafusion) fn list_of_numbers(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
@@ -134,6 +151,7 @@ pub(in crate::datafusion) fn list_of_numbers(expr: Expr, schema: &DFSchema) -> R
             let (args, changed) = united(args, of_list, schema)?;
             Ok(Transformed::new_transformed(Expr::ScalarFunction(ScalarFunction { func, args }), changed))
         }
+        Expr::ScalarFunction(call) if call.func.name() == MAKE_ARRAY => elements_of_one_type(call, schema),
         other => Ok(Transformed::no(other)),
     }
 }
@@ -271,7 +289,7 @@ fn united(
 fn keyed(exprs: &mut [Expr], schema: &DFSchema) -> Result<bool> {
     let types = exprs.iter().map(|expr| expr.get_type(schema)).collect::<Result<Vec<DataType>>>()?;
     if !types.iter().any(is_numeric) {
-        return Ok(false);
+        return Ok(keyed_others(exprs, &types));
     }
     for (expr, known) in exprs.iter_mut().zip(&types) {
         if let Some(number) = operand(expr, known, schema)? {
@@ -283,6 +301,19 @@ fn keyed(exprs: &mut [Expr], schema: &DFSchema) -> Result<bool> {
 
 fn of_comparisons(types: &[DataType]) -> Option<DataType> {
     of_floats(types).map(|_| DataType::Float64)
+}
+
+/// The same for JSONB and arrays, beside which texts become such.
+fn keyed_others(exprs: &mut [Expr], types: &[DataType]) -> bool {
+    let Some(common) = types.iter().find(|known| has_key(known)) else { return false };
+    if !types.iter().all(|known| known == common || known.is_string() || known.is_null()) {
+        return false;
+    }
+    for (expr, known) in exprs.iter_mut().zip(types) {
+        let own = std::mem::take(expr);
+        *expr = if is_jsonb(common) { keys::key(own, common) } else { array_key(own, Some(known), common) };
+    }
+    true
 }
 
 fn between(between: Between, schema: &DFSchema) -> Result<Transformed<Expr>> {
@@ -316,6 +347,7 @@ fn in_subquery(subquery: InSubquery, schema: &DFSchema) -> Result<Transformed<Ex
         {
             Some(data_type())
         }
+        (Ok(expr), Some(found)) if expr == found && has_key(&expr) => Some(found),
         (Ok(expr), Some(found)) => of_operands(&expr, &found),
         _ => None,
     };
@@ -324,7 +356,7 @@ fn in_subquery(subquery: InSubquery, schema: &DFSchema) -> Result<Transformed<Ex
     };
     let columns = subquery.subquery.schema().columns();
     let compared = |expr: Expr, schema: &DFSchema| {
-        if is_numeric(&common) { Ok(key(expr)) } else { cast_number(expr, &common, schema) }
+        if has_key(&common) { Ok(keys::key(expr, &common)) } else { cast_number(expr, &common, schema) }
     };
     let cast = |column: Column| {
         let name = column.name.clone();

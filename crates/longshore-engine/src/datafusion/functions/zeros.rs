@@ -84,10 +84,18 @@ fn in_functions(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             let changed = match &mut part {
                 Expr::WindowFunction(call) => {
                     let WindowFunction { params, .. } = call.as_mut();
-                    let mut changed = replace_in(&mut params.order_by, &schema);
-                    let distinct = if params.distinct { params.args.as_mut_slice() } else { &mut [] };
-                    for expr in params.partition_by.iter_mut().chain(distinct) {
+                    // JSONB has other keys there (`planning::exact_numbers`).
+                    let mut changed = false;
+                    for sort in &mut params.order_by {
+                        changed |= replace_zero(&mut sort.expr, &schema);
+                    }
+                    for expr in &mut params.partition_by {
                         changed |= replace(expr, &schema);
+                    }
+                    if params.distinct {
+                        for expr in &mut params.args {
+                            changed |= replace_zero(expr, &schema);
+                        }
                     }
                     changed
                 }
@@ -95,7 +103,7 @@ fn in_functions(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
                     let mut changed = replace_in(&mut params.order_by, &schema);
                     if params.distinct {
                         for expr in &mut params.args {
-                            changed |= replace(expr, &schema);
+                            changed |= replace_zero(expr, &schema);
                         }
                     }
                     changed
@@ -119,17 +127,23 @@ fn replace_in(keys: &mut [SortExpr], schema: &DFSchema) -> bool {
     changed
 }
 
-/// Puts 0 in the place of -0 where `expr` may be that; whether it may.
+/// Puts 0 in the place of -0 where `expr` may be that, and the key of JSONB in its place; whether it is one of them.
 fn replace(expr: &mut Expr, schema: &DFSchema) -> bool {
-    let may_be = expr.get_type(schema).is_ok_and(|data_type| data_type.is_floating());
-    if may_be {
-        let own = std::mem::replace(expr, Expr::Literal(ScalarValue::Null, None));
-        *expr = POSITIVE_ZERO.call(vec![own]);
-    }
+    let may_be = replace_zero(expr, schema);
     if expr.get_type(schema).is_ok_and(|data_type| is_jsonb(&data_type)) {
         let own = std::mem::replace(expr, Expr::Literal(ScalarValue::Null, None));
         *expr = json::key(own);
         return true;
+    }
+    may_be
+}
+
+/// Puts 0 in the place of -0 where `expr` may be that; whether it may.
+fn replace_zero(expr: &mut Expr, schema: &DFSchema) -> bool {
+    let may_be = expr.get_type(schema).is_ok_and(|data_type| data_type.is_floating());
+    if may_be {
+        let own = std::mem::replace(expr, Expr::Literal(ScalarValue::Null, None));
+        *expr = POSITIVE_ZERO.call(vec![own]);
     }
     may_be
 }
@@ -154,12 +168,12 @@ impl ScalarUDFImpl for PositiveZero {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        map_values(&args.args[0], |array| Ok(of(array)))
+        map_values(&args.args[0], |array| Ok(positive(array)))
     }
 }
 
 /// The values, each with 0 added: -0 is 0 then, and nothing else changes.
-fn of(array: &ArrayRef) -> ArrayRef {
+pub(in crate::datafusion) fn positive(array: &ArrayRef) -> ArrayRef {
     match array.data_type() {
         DataType::Float64 => Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(|value| value + 0.0)),
         DataType::Float32 => Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float32Type>(|value| value + 0.0)),

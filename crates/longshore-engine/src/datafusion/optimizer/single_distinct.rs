@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
-use datafusion::logical_expr::{Expr, LogicalPlan, Projection, cast};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Projection, cast};
 use datafusion::optimizer::single_distinct_to_groupby::SingleDistinctToGroupBy;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+
+use crate::datafusion::functions::keys::has_key;
 
 /// `DataFusion`'s rule, with the types that there were.
 pub(super) fn group_distinct(
@@ -18,6 +20,9 @@ pub(super) fn group_distinct(
     plan: LogicalPlan,
     config: &dyn OptimizerConfig,
 ) -> Result<Transformed<LogicalPlan>> {
+    if compares_by_keys(&plan) {
+        return Ok(Transformed::no(plan));
+    }
     let schema = Arc::clone(plan.schema());
     let rewritten = rule.rewrite(plan, config)?;
     let types = || schema.fields().iter().map(|field| field.data_type());
@@ -35,5 +40,17 @@ pub(super) fn group_distinct(
         });
         let columns = columns.collect();
         Projection::try_new(columns, Arc::new(plan)).map(LogicalPlan::Projection)
+    })
+}
+
+/// Whether values that must be DISTINCT are compared by their keys: groups of the values themselves would tell 1.0 from 1.00.
+fn compares_by_keys(plan: &LogicalPlan) -> bool {
+    let LogicalPlan::Aggregate(aggregate) = plan else { return false };
+    let schema = aggregate.input.schema();
+    aggregate.aggr_expr.iter().any(|expr| match expr.clone().unalias() {
+        Expr::AggregateFunction(call) if call.params.distinct => {
+            call.params.args.iter().any(|arg| arg.get_type(schema).is_ok_and(|data_type| has_key(&data_type)))
+        }
+        _ => false,
     })
 }

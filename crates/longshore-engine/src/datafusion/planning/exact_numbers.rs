@@ -1,12 +1,14 @@
-//! What a plan must know of exact numbers: those that differ in their scale alone are equal, and an average is a quotient.
+//! What a plan must know of exact numbers, and of JSONB and arrays, which hold such: those that differ in their scale alone are equal, and
+//! an average is a quotient.
 //!
 //! A NUMERIC has a scale that is shown and does not count in comparisons. So whatever sorts, groups or joins by one does so
-//! by its key; a group shows the value of one of its rows. An average of exact numbers becomes a sum divided by a count, both
+//! by its key, as by that of a JSONB; a group shows the value of one of its rows. An average of exact numbers becomes a sum divided by a count, both
 //! of which other aggregates of the same values share. All of this happens when the types of a plan are final, before
 //! `DataFusion` coerces them. Not here: comparisons that are written as such (`functions::exact::operators`).
 
 use std::sync::{Arc, LazyLock};
 
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
@@ -22,9 +24,13 @@ use datafusion::optimizer::AnalyzerRule;
 
 use crate::Error;
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::arrays;
 use crate::datafusion::functions::checked::CheckedSum;
 use crate::datafusion::functions::exact::operators::quotient;
-use crate::datafusion::functions::numeric::keys::{key, text_key};
+use crate::datafusion::functions::json;
+use crate::datafusion::functions::json_types::is_jsonb;
+use crate::datafusion::functions::keys::{has_key, key};
+use crate::datafusion::functions::numeric::keys::text_key;
 use crate::datafusion::functions::numeric::{is_exact, is_numeric};
 
 static SUM: LazyLock<Arc<AggregateUDF>> = LazyLock::new(|| Arc::new(AggregateUDF::new_from_impl(CheckedSum::new())));
@@ -54,7 +60,9 @@ fn refuse_offsets(window: &Window) -> Result<()> {
         let WindowFunctionParams { order_by, window_frame: frame, .. } = &call.params;
         frame.units == WindowFrameUnits::Range
             && (has_offset(&frame.start_bound) || has_offset(&frame.end_bound))
-            && order_by.iter().any(|sort| is_of_numeric(&sort.expr, window.input.schema()))
+            && order_by
+                .iter()
+                .any(|sort| type_with_key(&sort.expr, window.input.schema()).is_some_and(|known| is_numeric(&known)))
     };
     if window.window_expr.iter().any(adds) {
         return Err(external(Error::unsupported(
@@ -72,7 +80,7 @@ fn rewritten(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             Ok(Transformed::new_transformed(LogicalPlan::Sort(sort), changed))
         }
         LogicalPlan::Distinct(Distinct::All(input)) => {
-            if !input.schema().fields().iter().any(|field| is_numeric(field.data_type())) {
+            if !input.schema().fields().iter().any(|field| has_key(field.data_type())) {
                 return Ok(Transformed::no(LogicalPlan::Distinct(Distinct::All(input))));
             }
             let columns = input.schema().columns().into_iter().map(Expr::Column).collect();
@@ -92,11 +100,14 @@ fn rewritten(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         LogicalPlan::Join(mut join) => {
             let mut changed = false;
             for (left, right) in &mut join.on {
-                if is_of_numeric(left, join.left.schema()) || is_of_numeric(right, join.right.schema()) {
-                    *left = key(std::mem::take(left));
-                    *right = key(std::mem::take(right));
-                    changed = true;
-                }
+                let of_left = left.get_type(join.left.schema()).ok().filter(has_key);
+                let Some(data_type) = of_left.or_else(|| right.get_type(join.right.schema()).ok().filter(has_key))
+                else {
+                    continue;
+                };
+                *left = key(std::mem::take(left), &data_type);
+                *right = key(std::mem::take(right), &data_type);
+                changed = true;
             }
             Ok(Transformed::new_transformed(LogicalPlan::Join(join), changed))
         }
@@ -109,17 +120,16 @@ fn rewritten(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     }
 }
 
-fn is_of_numeric(expr: &Expr, schema: &DFSchema) -> bool {
-    expr.get_type(schema).is_ok_and(|data_type| is_numeric(&data_type))
+/// The type of `expr`, if its values are compared by their keys.
+fn type_with_key(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+    expr.get_type(schema).ok().filter(has_key)
 }
 
-/// Puts the key of a NUMERIC in its place; whether it is one.
+/// Puts the key of a value in its place; whether it has one.
 fn key_in_place(expr: &mut Expr, schema: &DFSchema) -> bool {
-    let is_numeric = is_of_numeric(expr, schema);
-    if is_numeric {
-        *expr = key(std::mem::take(expr));
-    }
-    is_numeric
+    let Some(data_type) = type_with_key(expr, schema) else { return false };
+    *expr = key(std::mem::take(expr), &data_type);
+    true
 }
 
 fn key_sorts(sorts: &mut [SortExpr], schema: &DFSchema) -> bool {
@@ -145,6 +155,8 @@ enum Made {
     Of(usize),
     /// That of one divided by that of another.
     Quotient(usize, usize),
+    /// That of one, a sorted array, with each element once.
+    Distinct(usize),
 }
 
 impl Parts {
@@ -159,6 +171,11 @@ impl Parts {
     fn take(&mut self, expr: Expr, schema: &DFSchema) -> bool {
         let name = expr.schema_name().to_string();
         let mut function = expr.unalias();
+        if sort_distinct_elements(&mut function, schema) {
+            let place = self.place(function);
+            self.results.push(Made::Distinct(place));
+            return true;
+        }
         let (keyed, average) = match &mut function {
             Expr::AggregateFunction(AggregateFunction { func, params }) => {
                 let is_average =
@@ -175,8 +192,15 @@ impl Parts {
                     fun.name() == "avg" && params.args.iter().all(|argument| is_of_exact(argument, schema));
                 let mut changed = false;
                 for sort in &mut params.order_by {
-                    if is_of_numeric(&sort.expr, schema) {
-                        sort.expr = text_key(std::mem::take(&mut sort.expr));
+                    if let Some(data_type) = type_with_key(&sort.expr, schema) {
+                        let own = std::mem::take(&mut sort.expr);
+                        sort.expr = if is_jsonb(&data_type) {
+                            json::text_key(own)
+                        } else if is_numeric(&data_type) {
+                            text_key(own)
+                        } else {
+                            key(own, &data_type)
+                        };
                         changed = true;
                     }
                 }
@@ -213,8 +237,24 @@ impl Parts {
         self.results.iter().zip(names).map(move |(made, name)| match made {
             Made::Of(at) => column(*at).alias(name),
             Made::Quotient(sum, count) => quotient(column(*sum), column(*count)).alias(name),
+            Made::Distinct(at) => arrays::distinct(column(*at)).alias(name),
         })
     }
+}
+
+/// Makes `array_agg(DISTINCT x)` of values with keys an array of all values, sorted by them; whether it is one.
+fn sort_distinct_elements(call: &mut Expr, schema: &DFSchema) -> bool {
+    let Expr::AggregateFunction(AggregateFunction { func, params }) = call else { return false };
+    let [element] = params.args.as_slice() else { return false };
+    if func.name() != "array_agg" || !params.distinct || type_with_key(element, schema).is_none() {
+        return false;
+    }
+    if params.order_by.is_empty() {
+        params.order_by.push(element.clone().sort(true, false));
+    }
+    key_sorts(&mut params.order_by, schema);
+    params.distinct = false;
+    true
 }
 
 fn is_of_exact(expr: &Expr, schema: &DFSchema) -> bool {
@@ -270,7 +310,7 @@ fn of_aggregate(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
         changed |= parts.take(expr.clone(), input.schema());
     }
     let groups: Vec<Expr> = grouping_set_to_exprlist(&group_expr)?.into_iter().cloned().collect();
-    let is_keyed: Vec<bool> = groups.iter().map(|group| is_of_numeric(group, input.schema())).collect();
+    let is_keyed: Vec<bool> = groups.iter().map(|group| type_with_key(group, input.schema()).is_some()).collect();
     if !changed && !is_keyed.contains(&true) {
         return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
     }
@@ -313,7 +353,9 @@ fn keyed_group(group: Expr, schema: &DFSchema) -> Expr {
         Expr::GroupingSet(GroupingSet::GroupingSets(sets)) => {
             Expr::GroupingSet(GroupingSet::GroupingSets(sets.into_iter().map(all).collect()))
         }
-        group if is_of_numeric(&group, schema) => key(group.unalias()),
-        group => group,
+        group => match type_with_key(&group, schema) {
+            Some(data_type) => key(group.unalias(), &data_type),
+            None => group,
+        },
     }
 }

@@ -44,7 +44,7 @@ use crate::sql;
 use crate::sql::expressions::each_query;
 use crate::sql::{
     arrays, cast_names, expansion, headings, lateral_names, named_arguments, numbers, recursive, repeated, rows,
-    set_returning, time_syntax, unnamed, values_lists, windows,
+    set_returning, time_syntax, unnamed, untyped, values_lists, windows,
 };
 use crate::{Error, ErrorKind};
 
@@ -138,6 +138,7 @@ impl Planner {
             values_lists::put_in_from(&mut statement);
             headings::name_within(&mut statement);
             repeated::name_repeated(&mut statement);
+            untyped::write_out(&mut statement);
             let mut queries = 0;
             each_query(&mut statement, |query| {
                 queries += 1;

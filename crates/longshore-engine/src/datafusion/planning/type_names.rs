@@ -12,6 +12,8 @@ use datafusion::common::Result;
 use datafusion::logical_expr::planner::TypePlanner;
 use longshore_storage::ColumnType;
 use sqlparser::ast::{ArrayElemTypeDef, DataType, ObjectNamePart};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
 
 use super::time_types::time_type;
 use crate::datafusion::errors::external;
@@ -20,6 +22,7 @@ use crate::datafusion::functions::enums::{ENUM, Enumeration};
 use crate::datafusion::functions::json_types::{json, jsonb, jsonpath};
 use crate::datafusion::functions::nested::list_of;
 use crate::datafusion::functions::numeric::with_limit;
+use crate::sql::dialect::LongshoreDialect;
 use crate::sql::enum_types;
 use crate::sql::types::{character_length, column_type};
 
@@ -51,7 +54,13 @@ impl TypePlanner for TypeNames {
                     let field = Field::new("", arrow::DataType::Utf8View, true).with_metadata(metadata);
                     return Ok(Some(Arc::new(field)));
                 }
-                return Ok(text(other)?.or_else(|| time_type(other)));
+                match text(other)?.or_else(|| time_type(other)) {
+                    Some(field) => return Ok(Some(field)),
+                    None => match array_by_name(other) {
+                        Some(array) => column_type(&array).map_err(external)?,
+                        None => return Ok(None),
+                    },
+                }
             }
         };
         let field = Field::new("", numeric.arrow(), true);
@@ -60,6 +69,17 @@ impl TypePlanner for TypeNames {
             _ => field,
         })))
     }
+}
+
+/// The array that PostgreSQL's name for it means, which is that of its elements behind an underscore: `_int4`.
+fn array_by_name(sql_type: &DataType) -> Option<DataType> {
+    let DataType::Custom(name, modifiers) = sql_type else { return None };
+    let [ObjectNamePart::Identifier(name)] = name.0.as_slice() else { return None };
+    let element = name.value.strip_prefix('_').filter(|_| modifiers.is_empty())?;
+    let mut parser = Parser::new(&LongshoreDialect).try_with_sql(element).ok()?;
+    let element = parser.parse_data_type().ok()?;
+    let is_known = !matches!(element, DataType::Custom(..)) && parser.peek_token_ref().token == Token::EOF;
+    is_known.then(|| DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(element), None)))
 }
 
 /// A text, with its length if it has one.

@@ -1,4 +1,4 @@
-//! `SET a[2] = v` and `SET a[1:2] = '{...}'`: an array with an element or a part of it changed.
+//! `SET a[2] = v`, `SET a[1:2] = '{...}'` and `SET j['k'] = '1'`: an array or JSONB with an element or a part of it changed.
 //!
 //! The functions take the array, what is assigned, and subscripts; of a slice two for each dimension, of which a truth value
 //! stands for one that is not said. Elements count from 1, so that an array cannot grow at its start.
@@ -14,6 +14,8 @@ use datafusion::logical_expr::ScalarUDF;
 
 use super::{array_type, as_list, range, subscript_error};
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::json;
+use crate::datafusion::functions::json_types::is_jsonb;
 use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::functions::nested::{element_of, list_of};
 use crate::datafusion::functions::row_function::RowFunction;
@@ -35,6 +37,12 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
 /// The type of the array; of one that is not there yet, by what is assigned to it.
 fn assigned(types: &[DataType], is_slice: bool) -> Result<DataType> {
     let [array, value, subscripts @ ..] = types else { return plan_err!("an array is wanted") };
+    if is_jsonb(array) {
+        if is_slice {
+            return Err(external(Error::unsupported("jsonb subscript does not support slices")));
+        }
+        return json::assigned_type(types);
+    }
     if *array != DataType::Null {
         return array_type(types, 0);
     }
@@ -87,6 +95,9 @@ struct Made {
 }
 
 fn assign(args: &[ArrayRef], to: &DataType, is_slice: bool) -> Result<ArrayRef> {
+    if is_jsonb(to) {
+        return json::assigned(args, to);
+    }
     let [array, value, subscripts @ ..] = args else { return plan_err!("an array is wanted") };
     let mut leaf = to;
     let mut depth = 0;

@@ -10,6 +10,7 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 
 use super::{array_type, as_list, range};
+use crate::datafusion::functions::keys::keys;
 use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::functions::nested::{flattened, innermost, list_of};
 use crate::datafusion::functions::row_function::RowFunction;
@@ -54,7 +55,7 @@ type Holds = fn(&Places, &Places, &dyn Fn(usize, usize) -> bool) -> bool;
 fn relation(args: &[ArrayRef], holds: Holds) -> Result<ArrayRef> {
     let (left, right) = united(&args[0], &args[1])?;
     let (own, others) = (left.values(), right.values());
-    let compare = make_comparator(own, others, SortOptions::default())?;
+    let compare = make_comparator(&keys(own)?, &keys(others)?, SortOptions::default())?;
     let is_same = |at: usize, other: usize| own.is_valid(at) && others.is_valid(other) && compare(at, other).is_eq();
     let answers = (0..left.len()).map(|row| {
         let is_known = !left.is_null(row) && !right.is_null(row);

@@ -12,11 +12,14 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int32Type};
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
+use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 
 use super::{array_type, as_list, range};
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::keys::keys;
 use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::functions::nested::{element_of, flattened, list_of};
+use crate::datafusion::functions::numeric::{self, is_numeric};
 use crate::datafusion::functions::row_function::RowFunction;
 use crate::{Error, ErrorKind};
 
@@ -103,19 +106,25 @@ fn dims(args: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
 /// For each row, whether the element at a place is the one that is looked for; NULL is NULL.
 pub(super) fn same(values: &ArrayRef, wanted: &ArrayRef) -> Result<impl Fn(usize, usize) -> bool> {
     let wanted = cast_to(wanted, values.data_type())?;
-    let compare = make_comparator(values, &wanted, SortOptions::default())?;
+    let compare = make_comparator(&keys(values)?, &keys(&wanted)?, SortOptions::default())?;
     Ok(move |at, row| compare(at, row).is_eq())
 }
 
 /// The elements, and what is looked for among them, in one type.
 pub(super) fn united(lists: &ListArray, wanted: &ArrayRef) -> Result<(ListArray, ArrayRef)> {
     let (own, other) = (lists.value_type(), wanted.data_type().clone());
-    let is_wider = own.is_numeric() && other.is_numeric() && own != other;
-    if !is_wider {
+    let is_number = |data_type: &DataType| data_type.is_numeric() || is_numeric(data_type);
+    if own == other || !is_number(&own) || !is_number(&other) {
         let wanted = cast_to(wanted, &own)?;
         return Ok((lists.clone(), wanted));
     }
-    let common = datafusion::logical_expr::type_coercion::binary::comparison_coercion(&own, &other).unwrap_or(own);
+    let common = if own.is_floating() || other.is_floating() {
+        DataType::Float64
+    } else if is_numeric(&own) || is_numeric(&other) {
+        numeric::data_type()
+    } else {
+        comparison_coercion(&own, &other).unwrap_or(own)
+    };
     let array: ArrayRef = Arc::new(lists.clone());
     Ok((as_list(&array, &list_of(common.clone()))?, cast_to(wanted, &common)?))
 }

@@ -11,6 +11,7 @@ use datafusion::logical_expr::{Cast, Expr, ScalarUDF};
 use sqlparser::ast::BinaryOperator;
 
 use crate::datafusion::functions::json::operators::operand_type;
+use crate::datafusion::functions::keys::{array_key, has_key};
 
 /// Plans the operators.
 #[derive(Debug)]
@@ -55,6 +56,13 @@ impl ExprPlanner for ArrayOperators {
         let left_expr = if is_list(&right) { literal_as(left_expr, right.as_ref()) } else { left_expr };
         let right_expr = if is_list(&left) { literal_as(right_expr, left.as_ref()) } else { right_expr };
         if is_comparison {
+            let common = [&left, &right].into_iter().flatten().find(|known| has_key(known));
+            let (left_expr, right_expr) = match common {
+                Some(common) => {
+                    (array_key(left_expr, left.as_ref(), common), array_key(right_expr, right.as_ref(), common))
+                }
+                None => (left_expr, right_expr),
+            };
             return Ok(PlannerResult::Original(RawBinaryExpr { op, left: left_expr, right: right_expr }));
         }
         let is_element = |own: &Option<DataType>| {

@@ -10,6 +10,7 @@ use datafusion::logical_expr::ScalarUDF;
 
 use super::measure::united;
 use super::{as_list, range};
+use crate::datafusion::functions::keys::keys;
 use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::functions::nested::text_out;
 use crate::datafusion::functions::nested::{element_of, flattened, list_of};
@@ -46,7 +47,7 @@ fn quantified(args: &[ArrayRef], wants_any: bool) -> Result<ArrayRef> {
         _ => united(&lists, values)?,
     };
     let elements = lists.values();
-    let compare = make_comparator(&values, elements, SortOptions::default())?;
+    let compare = make_comparator(&keys(&values)?, &keys(elements)?, SortOptions::default())?;
     let holds = |row: usize, at: usize| {
         let order = compare(row, at);
         match operator {

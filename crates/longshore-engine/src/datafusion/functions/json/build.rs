@@ -9,6 +9,7 @@ use datafusion::logical_expr::ScalarUDF;
 use longshore_json::{Value, escape};
 
 use super::arguments::Lists;
+use super::moments::in_session;
 use super::write::Writer;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::json_types::{failed, invalid, json, jsonb, name_of, wrapped};
@@ -17,7 +18,7 @@ use crate::datafusion::functions::nested::{flattened, list_of, text_out};
 use crate::datafusion::functions::row_function::RowFunction;
 use crate::{Error, ErrorKind};
 
-pub(super) fn functions() -> Vec<RowFunction> {
+pub(super) fn functions() -> Vec<ScalarUDF> {
     let json_of = |_: &[DataType]| Ok(json());
     let jsonb_of = |_: &[DataType]| Ok(jsonb());
     [
@@ -40,6 +41,7 @@ pub(super) fn functions() -> Vec<RowFunction> {
         RowFunction::new("json of pairs", json_of, of_pairs),
         RowFunction::new("jsonb of pairs", jsonb_of, of_pairs),
     ]
+    .map(in_session)
     .into()
 }
 
@@ -287,5 +289,5 @@ fn of_pairs(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
 
 /// A function by its name, for those that put others in its place.
 pub(super) fn function(name: &str) -> Option<Arc<ScalarUDF>> {
-    functions().into_iter().find(|function| function.name() == name).map(|function| Arc::new(function.function()))
+    functions().into_iter().find(|function| function.name() == name).map(Arc::new)
 }

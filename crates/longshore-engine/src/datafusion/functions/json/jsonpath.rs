@@ -65,6 +65,28 @@ impl Arguments {
         })
     }
 
+    /// All values in `row`; those before the first error, if errors are not told. `None` if an argument is NULL.
+    fn find_all(&mut self, row: usize) -> Result<Option<Vec<Value>>> {
+        let found = self.find(row, |path, root, variables| {
+            let (values, done) = path.query_until_error(root, variables);
+            match done {
+                Err(error) if error.problem == Problem::NoVariable => Err(error),
+                done => Ok((values, done.err())),
+            }
+        })?;
+        let Some((values, error)) = found else { return Ok(None) };
+        match error {
+            Some(error) if !self.is_silent(row) => Err(failed(error)),
+            _ => Ok(Some(values)),
+        }
+    }
+
+    /// Whether errors are not told in `row`.
+    fn is_silent(&self, row: usize) -> bool {
+        let silent = self.silent.as_ref().map(|silent| get(silent, row));
+        silent.map_or(self.is_operator, |silent| matches!(silent, Some("true" | "t")))
+    }
+
     /// What `find` finds in `row`; `None` if an argument is NULL, or if errors are not told and there is one.
     fn find<T>(&mut self, row: usize, find: Finder<T>) -> Result<Option<T>> {
         let arguments = (get(&self.values, row), get(&self.paths, row));
@@ -76,13 +98,10 @@ impl Arguments {
             },
             None => "{}",
         };
-        let is_silent = match &self.silent {
-            Some(silent) => match get(silent, row) {
-                Some(silent) => silent == "true" || silent == "t",
-                None => return Ok(None),
-            },
-            None => self.is_operator,
-        };
+        if self.silent.as_ref().is_some_and(|silent| silent.is_null(row)) {
+            return Ok(None);
+        }
+        let is_silent = self.is_silent(row);
         let path = self.path_memo.get(path, Path::parse)?;
         let variables = self.variables_memo.get(variables, value)?;
         if !matches!(variables, Value::Object(_)) {
@@ -130,7 +149,7 @@ fn query(args: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
     let rows = arguments.values.len();
     let (mut lists, mut items) = (ListBuilder::new(rows), StringViewBuilder::new());
     for row in 0..rows {
-        let found = arguments.find(row, Path::query)?;
+        let found = arguments.find_all(row)?;
         lists.append(found.as_ref().map(Vec::len));
         found.iter().flatten().for_each(|value| items.append_value(value.to_text()));
     }
@@ -144,7 +163,7 @@ fn values(args: &[ArrayRef], to: &DataType, make: fn(Vec<Value>) -> Value) -> Re
     let is_null =
         |arguments: &Arguments, row| get(&arguments.values, row).is_none() || get(&arguments.paths, row).is_none();
     for row in 0..rows {
-        match arguments.find(row, Path::query)? {
+        match arguments.find_all(row)? {
             Some(found) => builder.append_value(make(found).to_text()),
             None if is_null(&arguments, row) => builder.append_null(),
             // An error that is not told.
@@ -159,7 +178,7 @@ fn first(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
     let rows = arguments.values.len();
     let mut builder = StringViewBuilder::with_capacity(rows);
     for row in 0..rows {
-        let found = arguments.find(row, Path::query)?;
+        let found = arguments.find_all(row)?;
         builder.append_option(found.and_then(|found| found.first().map(Value::to_text)));
     }
     Ok(wrapped(builder.finish(), to))

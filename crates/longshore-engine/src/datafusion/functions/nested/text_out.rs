@@ -43,12 +43,13 @@ pub(in crate::datafusion) fn of_nested(array: &ArrayRef) -> Option<StringViewArr
 /// Timestamps with `T` between date and time, as JSON has them.
 pub(in crate::datafusion) fn iso_timestamps(array: &ArrayRef) -> Result<StringViewArray> {
     let texts = texts(array)?;
-    let iso = texts.iter().map(|text| {
-        let text = text?.replacen(' ', "T", 1);
-        // PostgreSQL writes the minutes of an offset in JSON.
-        Some(if text.get(text.len().saturating_sub(3)..).is_some_and(is_hour_offset) { text + ":00" } else { text })
-    });
-    Ok(iso.collect())
+    Ok(texts.iter().map(|text| text.map(iso_text)).collect())
+}
+
+/// The text of a timestamp as JSON has it: with `T` between date and time, and with the minutes of an offset.
+pub(in crate::datafusion) fn iso_text(text: &str) -> String {
+    let text = text.replacen(' ', "T", 1);
+    if text.get(text.len().saturating_sub(3)..).is_some_and(is_hour_offset) { text + ":00" } else { text }
 }
 
 fn is_hour_offset(end: &str) -> bool {

@@ -95,7 +95,7 @@ impl ScalarUDFImpl for NumericKey {
 }
 
 /// Keys as texts, in the same order: each byte is the character of that number.
-fn texts(keys: &ArrayRef) -> ArrayRef {
+pub(in crate::datafusion) fn texts(keys: &ArrayRef) -> ArrayRef {
     let mut builder = StringViewBuilder::with_capacity(keys.len());
     for key in keys.as_binary_view() {
         builder.append_option(key.map(|key| key.iter().copied().map(char::from).collect::<String>()));
