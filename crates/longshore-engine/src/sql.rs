@@ -47,6 +47,7 @@ pub(crate) mod repeated;
 pub(crate) mod rows;
 pub(crate) mod secrets;
 pub(crate) mod sequence;
+pub(crate) mod set_functions;
 pub(crate) mod set_returning;
 mod set_returning_order;
 pub(crate) mod shape;
@@ -146,12 +147,18 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr, Error> {
     }
 }
 
-fn parse_limited(sql: &str) -> Result<Parsed, Error> {
+/// The tokens of a text.
+fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>, Error> {
     let sql = &*unicode_escapes::written_out(sql)?;
     let tokens = Tokenizer::new(&LongshoreDialect, sql).tokenize_with_location();
-    let mut tokens = tokens.map_err(|error| syntax(error.into()))?;
+    let tokens = tokens.map_err(|error| syntax(error.into()))?;
     numbers::refuse_hexadecimal(sql, &tokens)?;
     numbers::refuse_junk(&tokens)?;
+    Ok(tokens)
+}
+
+fn parse_limited(sql: &str) -> Result<Parsed, Error> {
+    let mut tokens = tokens_of(sql)?;
     free_argument_names(&mut tokens);
     leave_out_system_schema(&mut tokens);
     call_varchar_so(&mut tokens);

@@ -36,14 +36,12 @@ fn put(value: &mut Value, path: &[&str], level: usize, new: Value) -> Result<(),
         },
         Value::Array(elements) => {
             let at = position(step, level, elements.len())?;
-            match usize::try_from(at).ok().and_then(|at| elements.get_mut(at)) {
-                Some(element) => put(element, path, level + 1, new),
-                None => {
-                    fill(elements, at)?;
-                    elements.push(made(rest, new)?);
-                    Ok(())
-                }
+            if let Some(element) = usize::try_from(at).ok().and_then(|at| elements.get_mut(at)) {
+                return put(element, path, level + 1, new);
             }
+            fill(elements, at)?;
+            elements.push(made(rest, new)?);
+            Ok(())
         }
         _ => Err(JsonError {
             problem: Problem::InvalidArgument,

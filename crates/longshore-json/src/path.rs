@@ -41,7 +41,6 @@ impl Path {
     }
 
     /// The values that it finds in `root` before the first error, and that error.
-    #[must_use]
     pub fn query_until_error(&self, root: &Value, variables: Option<&Value>) -> (Vec<Value>, Result<(), JsonError>) {
         execute::query_until_error(self, root, variables)
     }

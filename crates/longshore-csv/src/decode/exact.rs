@@ -4,7 +4,6 @@
 //! to, and the oracle of the tests. They see a field's content, without its quotes, and know nothing of NULL.
 //! Types that are not strings may be surrounded by ASCII white space, but for UUID and BYTEA, as in PostgreSQL.
 
-mod beyond;
 mod date_time;
 mod number;
 mod separators;

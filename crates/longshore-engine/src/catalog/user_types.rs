@@ -183,8 +183,8 @@ impl Rules {
 
     /// The type of a user that a column is of, or its elements are, as a statement names it.
     pub(crate) fn named_user_type(&self, column: usize) -> Option<String> {
-        let of_column = self.checks.iter().filter(|check| check.columns == [column]);
-        let (name, constraint) = of_column.filter_map(Check::user_type).next()?;
+        let mut of_column = self.checks.iter().filter(|check| check.columns == [column]);
+        let (name, constraint) = of_column.find_map(Check::user_type)?;
         let brackets = &constraint[..constraint.len() - constraint_of_domain(constraint).len()];
         Some(format!("{}{brackets}", names::quoted(name)))
     }

@@ -441,10 +441,7 @@ impl Options {
 
     /// The columns that options name, with the option's name.
     pub(crate) fn named_columns(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let quoted = match &self.force_quote {
-            ColumnChoice::Names(names) => names.as_slice(),
-            ColumnChoice::None | ColumnChoice::All => &[],
-        };
+        let quoted = if let ColumnChoice::Names(names) = &self.force_quote { names.as_slice() } else { &[] };
         let quoted = quoted.iter().map(|name| ("FORCE_QUOTE", name.as_str()));
         self.values.named_columns().chain(self.language.named_columns()).chain(quoted)
     }

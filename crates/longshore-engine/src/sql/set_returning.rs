@@ -15,41 +15,13 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use crate::sql::expressions::each_own;
+use crate::sql::set_functions::{SET_RETURNING, UNNEST, is_set_call, is_set_returning};
 use crate::sql::{build, set_returning_order};
 
-/// Functions that give rows.
-const SET_RETURNING: [&str; 19] = [
-    "generate_series",
-    "generate_subscripts",
-    "json_array_elements",
-    "json_array_elements_text",
-    "json_each",
-    "json_each_text",
-    "json_object_keys",
-    "json_populate_recordset",
-    "jsonb_array_elements",
-    "jsonb_array_elements_text",
-    "jsonb_each",
-    "jsonb_each_text",
-    "jsonb_object_keys",
-    "jsonb_path_query",
-    "jsonb_path_query_tz",
-    "jsonb_populate_recordset",
-    "regexp_matches",
-    "regexp_split_to_table",
-    "string_to_table",
-];
-/// The one that is no function of values.
-pub(crate) const UNNEST: &str = "unnest";
 /// The function that an array is an argument of before its elements are rows.
 const ELEMENTS: &str = "array elements";
 /// What stands in FROM for ROWS FROM.
 pub(crate) const ROWS_FROM: &str = "rows from";
-
-/// Whether the function `name` gives rows.
-pub(crate) fn is_set_returning(name: &str) -> bool {
-    SET_RETURNING.contains(&name) || name == UNNEST
-}
 
 /// Writes out what functions in the lists and in FROM of `statement` mean; `is_function` knows functions of values.
 pub(crate) fn write_out(statement: &mut Statement, is_function: impl Fn(&str) -> bool) {
@@ -147,11 +119,6 @@ fn unnest(expr: &mut Expr) {
 
 fn is_call_of(expr: &Expr, name: &str) -> bool {
     matches!(expr, Expr::Function(function) if function.name.to_string() == name)
-}
-
-/// Whether it is a call of a function that gives rows, other than `unnest`.
-pub(super) fn is_set_call(expr: &Expr) -> bool {
-    matches!(expr, Expr::Function(function) if SET_RETURNING.contains(&function.name.to_string().to_lowercase().as_str()))
 }
 
 /// Whether an argument may be about columns.

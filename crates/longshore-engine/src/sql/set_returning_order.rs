@@ -9,7 +9,7 @@ use sqlparser::ast::{Expr, GroupByExpr, Ident, OrderByKind, Query, Select, Selec
 
 use crate::sql::build;
 use crate::sql::expressions::each_own;
-use crate::sql::set_returning::{UNNEST, is_set_call};
+use crate::sql::set_functions::{UNNEST, is_set_call};
 
 /// How the names of the columns of the query in FROM begin, which nobody writes.
 const COLUMN: &str = "row column ";

@@ -94,7 +94,7 @@ fn type_of(rows: &[Vec<&mut Expr>], column: usize) -> Option<DataType> {
         }
         found = Some(said);
     }
-    let is_long = || rows.iter().any(|row| digits(&row[column]) > DECIMAL_DIGITS_MAX);
+    let is_long = || rows.iter().any(|row| digits(row[column]) > DECIMAL_DIGITS_MAX);
     found.cloned().or_else(|| is_long().then_some(DataType::Numeric(ExactNumberInfo::None)))
 }
 

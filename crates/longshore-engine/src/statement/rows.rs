@@ -93,7 +93,7 @@ impl Updating {
         changed.extend(generated.iter().flat_map(Generated::columns));
         let reads_one = |check: &&Check| check.columns.iter().any(|column| changed.contains(column));
         let checks = rules.checks.iter().filter(reads_one);
-        let checks = queries.checks(table, checks, &context.execution())?;
+        let checks = queries.checks(table, &checks, &context.execution())?;
         Ok(Self { checks, generated })
     }
 

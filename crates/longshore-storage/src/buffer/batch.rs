@@ -198,7 +198,7 @@ impl Source<'_> {
                 self.fill(slots, |row| narrow(values[row]).ok_or_else(|| self.invalid_decimal(row)))?;
             }
             (SpareValues::I64(slots), ColumnType::Time | ColumnType::Rounded(TimeType::Time, _)) => {
-                self.copy::<Time64MicrosecondType>(slots)?
+                self.copy::<Time64MicrosecondType>(slots)?;
             }
             (SpareValues::I64(slots), ColumnType::Timestamp | ColumnType::TimestampTz | ColumnType::Rounded(..)) => {
                 self.copy::<TimestampMicrosecondType>(slots)?;

@@ -38,7 +38,10 @@ fn nth(column_type: ColumnType, number: usize) -> Cell {
         ColumnType::Date => whole(-1000, 1_000_000),
         ColumnType::BigInt => whole(i64::MIN, i64::MAX),
         ColumnType::Time => Cell::Integer(number as i64 * 1_000_000),
-        ColumnType::Timestamp | ColumnType::TimestampTz => Cell::Integer(number as i64 * 60_000_000),
+        ColumnType::Interval | ColumnType::Rounded(TimeType::Interval, _) => interval(number as i64),
+        ColumnType::Timestamp | ColumnType::TimestampTz | ColumnType::Rounded(..) => {
+            Cell::Integer(number as i64 * 60_000_000)
+        }
         ColumnType::Real => Cell::Float(f64::from(number as f32 / 4.0).to_bits()),
         ColumnType::Double => Cell::Float((number as f64 / 7.0).to_bits()),
         ColumnType::Decimal { precision: 15, .. } => Cell::Decimal(number as i128 * 25 - 99_999),
@@ -71,8 +74,6 @@ fn nth(column_type: ColumnType, number: usize) -> Cell {
             Cell::Bytes(list(wrap(array_of(*element, 1), Arc::new(BinaryViewArray::from(vec![one.as_slice()])))))
         }
         ColumnType::TimeTz => timetz(number as i64),
-        ColumnType::Interval | ColumnType::Rounded(TimeType::Interval, _) => interval(number as i64),
-        ColumnType::Rounded(..) => Cell::Integer(number as i64 * 60_000_000),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use longshore_value::digits::rounded;
 
-use super::{Expected, Reader, Reason, beyond};
+mod beyond;
+
+use super::{Expected, Reader, Reason};
 
 /// Microseconds of a day.
 pub(crate) const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;

@@ -78,7 +78,7 @@ impl PostgresCasts {
         if length.is_some() || enumeration.is_some() {
             let is_array = field.data_type().is_nested();
             let text = Expr::Cast(Cast::new(inner, field.data_type().clone()));
-            let text = self.cast(NestedCasts.cast(text, schema)?.data, schema)?.data;
+            let text = self.cast(NestedCasts::cast(text, schema)?.data, schema)?.data;
             return Ok(Transformed::yes(match (length, enumeration) {
                 (Some(length), _) => lengths::cut(text, length),
                 (None, Some(of)) => enums::input(text, &of, is_array),

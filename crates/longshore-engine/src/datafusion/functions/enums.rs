@@ -136,20 +136,12 @@ pub(in crate::datafusion) fn elements(call: &ScalarFunction) -> Option<Arc<Enume
 /// Functions whose enumeration is not known before their arguments are.
 pub(in crate::datafusion) fn functions() -> impl Iterator<Item = ScalarUDF> {
     [
-        RowFunction::new(FIRST, text, unknown),
-        RowFunction::new(LAST, text, unknown),
-        RowFunction::new(RANGE, texts, unknown),
+        RowFunction::new(FIRST, |_| Ok(DataType::Utf8View), unknown),
+        RowFunction::new(LAST, |_| Ok(DataType::Utf8View), unknown),
+        RowFunction::new(RANGE, |_| Ok(list_of(DataType::Utf8View)), unknown),
     ]
     .map(RowFunction::function)
     .into_iter()
-}
-
-fn text(_: &[DataType]) -> Result<DataType> {
-    Ok(DataType::Utf8View)
-}
-
-fn texts(_: &[DataType]) -> Result<DataType> {
-    Ok(list_of(DataType::Utf8View))
 }
 
 fn unknown(_: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {

@@ -15,9 +15,8 @@ use crate::datafusion::functions::row_function::RowFunction;
 use crate::datafusion::functions::{json, numeric, zeros};
 
 static ARRAY_KEY: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    let of_type = |types: &[DataType]| match types {
-        [data_type] => Ok(key_type(data_type)),
-        _ => plan_err!("one array is wanted"),
+    let of_type = |types: &[DataType]| {
+        if let [data_type] = types { Ok(key_type(data_type)) } else { plan_err!("one array is wanted") }
     };
     Arc::new(RowFunction::new("array key", of_type, |args, _| keys(&args[0])).function())
 });

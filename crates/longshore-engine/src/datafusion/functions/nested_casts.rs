@@ -32,13 +32,13 @@ impl FunctionRewrite for NestedCasts {
         if matches!(&expr, Expr::Cast(Cast { field, .. }) if !field.metadata().is_empty()) {
             return Ok(Transformed::no(expr));
         }
-        self.cast(expr, schema)
+        Self::cast(expr, schema)
     }
 }
 
 impl NestedCasts {
     /// `expr`, with a function in its place if it is such a cast.
-    pub(super) fn cast(&self, expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    pub(super) fn cast(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         let Expr::Cast(Cast { expr: inner, field }) = expr else { return Ok(Transformed::no(expr)) };
         let from = inner.get_type(schema)?;
         let to = field.data_type();

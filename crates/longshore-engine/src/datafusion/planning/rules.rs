@@ -74,7 +74,7 @@ impl Checks {
         planner: &Planner,
         table: &str,
         schema: &Schema,
-        checks: impl Iterator<Item = &'a Check> + Clone,
+        checks: &(impl Iterator<Item = &'a Check> + Clone),
     ) -> Result<Option<Self>, Error> {
         let mut columns: Vec<usize> = checks.clone().flat_map(|check| check.columns.iter().copied()).collect();
         columns.sort_unstable();
@@ -114,7 +114,7 @@ impl Checks {
         schema: &Schema,
         rules: &Rules,
     ) -> Result<Option<Self>, Error> {
-        let checks = Self::new(planner, table, schema, rules.checks.iter())?;
+        let checks = Self::new(planner, table, schema, &rules.checks.iter())?;
         let Some(generated) = Generated::new(planner, table, schema, rules, None)? else { return Ok(checks) };
         let nothing = || Self {
             table: names::shown_name(table),
@@ -336,7 +336,7 @@ pub(in crate::datafusion) fn check(
         }
     }
     Generated::new(planner, table, schema, rules, None)?;
-    Checks::new(planner, table, schema, rules.checks.iter()).map(|_| ())
+    Checks::new(planner, table, schema, &rules.checks.iter()).map(|_| ())
 }
 
 /// Where an expression stands.

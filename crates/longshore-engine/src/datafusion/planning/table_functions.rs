@@ -23,7 +23,8 @@ use sqlparser::ast::{
 
 use crate::datafusion::functions::arrays::ORDINALS;
 use crate::datafusion::functions::nested::text_out::is_wrapper;
-use crate::sql::set_returning::{ROWS_FROM, UNNEST, is_record_function, is_set_returning};
+use crate::sql::set_functions::{UNNEST, is_set_returning};
+use crate::sql::set_returning::{ROWS_FROM, is_record_function};
 use crate::sql::{build, headings};
 
 /// What the arrays are called before their elements are rows.

@@ -16,7 +16,7 @@ impl Queries {
     pub(crate) fn checks<'a>(
         &self,
         table: &Table,
-        checks: impl Iterator<Item = &'a Check> + Clone,
+        checks: &(impl Iterator<Item = &'a Check> + Clone),
         context: &ExecutionContext<'_>,
     ) -> Result<Option<Checks>, Error> {
         if checks.clone().next().is_none() {

@@ -8,7 +8,6 @@ use sqlparser::tokenizer::Token;
 
 use super::CATALOG_SCHEMA;
 use crate::sql::build::{binary, call, cast_as, value};
-use crate::sql::dialect::LongshoreDialect;
 use crate::{Error, ErrorKind};
 
 /// Stands around an array whose elements are the last arguments of a call.
@@ -51,7 +50,7 @@ pub(super) fn operator(name: &[String]) -> Result<BinaryOperator, Error> {
         _ => None,
     };
     let read = |operator: &String| {
-        let mut parser = Parser::new(&LongshoreDialect).try_with_sql(&format!("a {operator} b")).ok()?;
+        let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(&format!("a {operator} b")).ok()?;
         match parser.parse_expr().ok()? {
             Expr::BinaryOp { left, op, .. } if matches!(*left, Expr::Identifier(_)) => Some(op),
             _ => None,

@@ -63,7 +63,7 @@ impl Target {
                 }
             }
         }
-        let checks = queries.checks(&self.table, self.rules.checks.iter(), &context.execution())?;
+        let checks = queries.checks(&self.table, &self.rules.checks.iter(), &context.execution())?;
         rules.check = checks.map(|checks| Arc::new(checks) as Arc<dyn RowCheck>);
         Ok(Some(Followed { computed, rules }))
     }

@@ -176,16 +176,12 @@ pub(crate) fn random_elements(random: &mut Random, element: ColumnType, dimensio
             (0..count).map(|_| (!random.once_in(5)).then(|| list(random_elements(random, element, dimensions - 1))));
         return wrap(item, Arc::new(arrays.collect::<BinaryViewArray>()));
     }
-    match element {
-        ColumnType::BigInt => {
-            let values = (0..count).map(|_| (!random.once_in(4)).then(|| random.next() as i64 >> random.below(64)));
-            Arc::new(values.collect::<Int64Array>())
-        }
-        _ => {
-            let values = (0..count).map(|_| (!random.once_in(4)).then(|| random_text(random, 20)));
-            Arc::new(values.collect::<StringViewArray>())
-        }
+    if element == ColumnType::BigInt {
+        let values = (0..count).map(|_| (!random.once_in(4)).then(|| random.next() as i64 >> random.below(64)));
+        return Arc::new(values.collect::<Int64Array>());
     }
+    let values = (0..count).map(|_| (!random.once_in(4)).then(|| random_text(random, 20)));
+    Arc::new(values.collect::<StringViewArray>())
 }
 
 fn random_cell(random: &mut Random, column: &Column, id: i64) -> Cell {

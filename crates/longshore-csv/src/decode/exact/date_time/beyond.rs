@@ -3,8 +3,8 @@
 //!
 //! Only these spellings count, so that a value that is written is the text that was read.
 
-use super::date_time::{MICROSECONDS_PER_DAY, days_from_civil, days_of_month, read_time, zone_offset};
-use super::{Reader, trim};
+use super::{MICROSECONDS_PER_DAY, days_from_civil, days_of_month, read_time, zone_offset};
+use crate::decode::exact::{Reader, trim};
 
 /// 4714-11-24 BC and 5874897-12-31, the first and the last date, in days since 1970-01-01.
 const FIRST: i32 = days_from_civil(-4713, 11, 24);

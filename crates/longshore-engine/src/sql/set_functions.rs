@@ -1,0 +1,38 @@
+//! The names of functions that give rows.
+
+use sqlparser::ast::Expr;
+
+/// Functions that give rows.
+pub(super) const SET_RETURNING: [&str; 19] = [
+    "generate_series",
+    "generate_subscripts",
+    "json_array_elements",
+    "json_array_elements_text",
+    "json_each",
+    "json_each_text",
+    "json_object_keys",
+    "json_populate_recordset",
+    "jsonb_array_elements",
+    "jsonb_array_elements_text",
+    "jsonb_each",
+    "jsonb_each_text",
+    "jsonb_object_keys",
+    "jsonb_path_query",
+    "jsonb_path_query_tz",
+    "jsonb_populate_recordset",
+    "regexp_matches",
+    "regexp_split_to_table",
+    "string_to_table",
+];
+/// The one that is no function of values.
+pub(crate) const UNNEST: &str = "unnest";
+
+/// Whether the function `name` gives rows.
+pub(crate) fn is_set_returning(name: &str) -> bool {
+    SET_RETURNING.contains(&name) || name == UNNEST
+}
+
+/// Whether it is a call of a function that gives rows, other than `unnest`.
+pub(super) fn is_set_call(expr: &Expr) -> bool {
+    matches!(expr, Expr::Function(function) if SET_RETURNING.contains(&function.name.to_string().to_lowercase().as_str()))
+}
