@@ -389,7 +389,7 @@ mod tests {
             ("SELECT *, count(*)", "SELECT *, count(*) AS \"count#list 1\""),
             (
                 "SELECT a::text FROM t HAVING a > 1 ORDER BY a",
-                "SELECT a::TEXT AS \"a#list 1\" FROM t HAVING a > 1 ORDER BY a",
+                "SELECT a::TEXT AS \"a#list 1\" FROM t HAVING (a > 1) AND count(1) >= 0 ORDER BY a",
             ),
             ("SELECT a::text FROM t ORDER BY a + 1", "SELECT a::TEXT AS \"a#list 1\" FROM t ORDER BY a + 1"),
             (

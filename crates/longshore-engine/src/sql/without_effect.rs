@@ -153,7 +153,7 @@ mod tests {
             ),
             (
                 "BEGIN ISOLATION LEVEL SERIALIZABLE, READ ONLY, NOT DEFERRABLE",
-                "BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY",
+                "BEGIN ISOLATION LEVEL SERIALIZABLE, READ ONLY",
             ),
         ] {
             match parse(sql) {

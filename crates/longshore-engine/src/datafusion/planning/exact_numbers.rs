@@ -162,8 +162,11 @@ enum Made {
 impl Parts {
     fn place(&mut self, function: Expr) -> usize {
         self.functions.iter().position(|own| *own == function).unwrap_or_else(|| {
-            self.functions.push(function);
-            self.functions.len() - 1
+            let (name, place) = (function.schema_name().to_string(), self.functions.len());
+            // Those of other treatment of NULL have the same name.
+            let is_taken = self.functions.iter().any(|own| own.schema_name().to_string() == name);
+            self.functions.push(if is_taken { function.alias(format!("{name} {place}")) } else { function });
+            place
         })
     }
 
