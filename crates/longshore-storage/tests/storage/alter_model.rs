@@ -215,6 +215,10 @@ impl World {
     }
 
     fn truncate(&mut self, at: usize) {
+        // Of no rows it marks the pieces all the same, of which the model knows nothing.
+        if self.active[at].sees.is_empty() && self.committed.is_empty() {
+            return;
+        }
         let is_outdated = self.is_outdated(at);
         let others = self.active.iter().enumerate().any(|(other, active)| other != at && !active.wrote.is_empty());
         let active = &mut self.active[at];
