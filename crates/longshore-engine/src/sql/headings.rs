@@ -134,9 +134,11 @@ impl Names {
         };
         // There, the planner would take a name for this column, and PostgreSQL takes it for one of FROM.
         let mut meant_otherwise: Vec<String> = Vec::new();
+        // Beside a column of FROM that is named there, one of the same name in the list is another.
+        let mut qualified: Vec<String> = Vec::new();
         let computed = keys.iter().map(|key| &**key).filter(|key| !matches!(key, Expr::Identifier(_)));
         let clauses = select.having.iter().chain(&select.qualify).chain(computed);
-        clauses.for_each(|expr| identifiers(expr, &mut meant_otherwise));
+        clauses.for_each(|expr| identifiers(expr, &mut meant_otherwise, &mut qualified));
         let is_distinct = matches!(select.distinct, Some(Distinct::Distinct));
         for (at, item) in select.projection.iter_mut().enumerate() {
             let Some(name) = names[at].clone() else { continue };
@@ -147,13 +149,20 @@ impl Names {
             }
             let is_named = matches!(item, SelectItem::ExprWithAlias { .. }) || is_column(expr);
             // Who refers to a name of a query in FROM that two columns have, means neither.
-            if is_named && !(self.is_within && is_shared && !has_star) {
+            let is_beside = qualified.contains(&name) && !is_column(expr);
+            if is_named && !(self.is_within && is_shared && !has_star) && !is_beside {
                 continue;
             }
             let expr = expr.clone();
             let expr = &expr;
-            let is_marked = has_star || is_shared || meant_otherwise.contains(&name);
-            let alias = Ident::with_quote('"', if is_marked { self.marked(&name) } else { name });
+            let is_marked = has_star || is_shared || is_beside || meant_otherwise.contains(&name);
+            let alias = Ident::with_quote('"', if is_marked { self.marked(&name) } else { name.clone() });
+            if is_beside {
+                let means_it = |key: &Expr| matches!(key, Expr::Identifier(own) if folded(own) == name);
+                for key in keys.iter_mut().filter(|key| means_it(key)) {
+                    **key = Expr::Identifier(alias.clone());
+                }
+            }
             // A number there is the place of a column.
             if is_distinct && !matches!(expr, Expr::Value(_)) {
                 for key in keys.iter_mut().filter(|key| **key == expr) {
@@ -187,20 +196,22 @@ fn is_column(expr: &Expr) -> bool {
     }
 }
 
-/// Adds the names without a qualifier in `expr` to `names`.
-fn identifiers(expr: &Expr, names: &mut Vec<String>) {
-    struct Identifiers<'a>(&'a mut Vec<String>);
+/// Adds the names of columns without a qualifier in `expr` to `plain`, those of others to `qualified`.
+fn identifiers(expr: &Expr, plain: &mut Vec<String>, qualified: &mut Vec<String>) {
+    struct Identifiers<'a>(&'a mut Vec<String>, &'a mut Vec<String>);
     impl Visitor for Identifiers<'_> {
         type Break = Infallible;
 
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Infallible> {
-            if let Expr::Identifier(ident) = expr {
-                self.0.push(folded(ident));
+            match expr {
+                Expr::Identifier(ident) => self.0.push(folded(ident)),
+                Expr::CompoundIdentifier(parts) => self.1.extend(parts.last().map(folded)),
+                _ => {}
             }
             ControlFlow::Continue(())
         }
     }
-    let ControlFlow::Continue(()) = expr.visit(&mut Identifiers(names));
+    let ControlFlow::Continue(()) = expr.visit(&mut Identifiers(plain, qualified));
 }
 
 /// The name of `expr`, if it has one, and whether a cast of it keeps it (`FigureColname` in PostgreSQL).
@@ -390,6 +401,11 @@ mod tests {
             (
                 "SELECT a::text FROM t HAVING a > 1 ORDER BY a",
                 "SELECT a::TEXT AS \"a#list 1\" FROM t HAVING (a > 1) AND count(1) >= 0 ORDER BY a",
+            ),
+            ("SELECT a::text FROM t ORDER BY t.a", "SELECT a::TEXT AS \"a#list 1\" FROM t ORDER BY t.a"),
+            (
+                "SELECT a + 1 AS a FROM t ORDER BY t.a, a",
+                "SELECT a + 1 AS \"a#list 1\" FROM t ORDER BY t.a, \"a#list 1\"",
             ),
             ("SELECT a::text FROM t ORDER BY a + 1", "SELECT a::TEXT AS \"a#list 1\" FROM t ORDER BY a + 1"),
             (

@@ -12,6 +12,7 @@ use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{DataFusionError, Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 
+use super::subscripts::check_subscripts;
 use super::{array_type, as_list, range, subscript_error};
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::json;
@@ -44,6 +45,7 @@ fn assigned(types: &[DataType], is_slice: bool) -> Result<DataType> {
         return json::assigned_type(types);
     }
     if *array != DataType::Null {
+        check_subscripts(array, if is_slice { subscripts.len() / 2 } else { subscripts.len() })?;
         return array_type(types, 0);
     }
     let mut element = value;

@@ -48,7 +48,7 @@ fn subscripted(types: &[DataType]) -> Result<DataType> {
 }
 
 /// Refuses subscripts of what is no array, and more of them than an array has dimensions.
-fn check_subscripts(array: &DataType, dimensions: usize) -> Result<()> {
+pub(super) fn check_subscripts(array: &DataType, dimensions: usize) -> Result<()> {
     if element_of(array).is_none() && !array.is_string() && !array.is_null() {
         let message = format!("cannot subscript type {} because it does not support subscripting", type_name(array));
         return Err(external(Error::new(ErrorKind::TypeMismatch, message)));
