@@ -59,6 +59,7 @@ mod summarize;
 mod synonyms;
 mod table;
 pub(crate) mod time_syntax;
+mod tokens;
 pub(crate) mod types;
 pub(crate) mod unicode_escapes;
 pub(crate) mod unnamed;

@@ -1,7 +1,7 @@
 //! Syntax that PostgreSQL has and the planner has not, written out as calls of functions: ESCAPE, `~~`, LIKE ANY, SIMILAR TO,
-//! `substring(a FROM b)`, `trim(BOTH FROM a)`, IS NORMALIZED, VARIADIC, operators in front of a number, BETWEEN SYMMETRIC,
-//! COLLATE of the one order there is, `OPERATOR(pg_catalog.+)`. And `rank(...) WITHIN GROUP`, which is another function than the window function of
-//! its name.
+//! `substring(a FROM b)`, `trim(BOTH FROM a)`, IS NORMALIZED, VARIADIC, operators in front of a number, COLLATE of the one
+//! order there is, `OPERATOR(pg_catalog.+)`. And `rank(...) WITHIN GROUP`, which is another function than the window function
+//! of its name.
 
 mod reading;
 
@@ -20,7 +20,7 @@ use crate::sql::expressions::flow;
 use crate::sql::set_returning::OF_LISTS;
 use crate::{Error, ErrorKind};
 use reading::VARIADIC;
-pub(super) use reading::{infix, prefix};
+pub(super) use reading::prefix;
 
 /// Where PostgreSQL's own functions are.
 const CATALOG_SCHEMA: &str = "pg_catalog";

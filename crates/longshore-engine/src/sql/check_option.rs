@@ -5,10 +5,11 @@
 
 use sqlparser::ast::{CreateTableOptions, CreateView, Ident, SqlOption, Statement, Value};
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::tokenizer::TokenWithSpan;
 
 use super::build;
 use crate::Error;
+use crate::sql::tokens::{is_keyword, is_said, is_word};
 
 /// Which conditions rows must fulfil that go through a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,14 +65,12 @@ impl CheckOption {
 
 /// Takes the words out of a CREATE VIEW; says what they were.
 pub(super) fn take(tokens: &mut Vec<TokenWithSpan>) -> Option<CheckOption> {
-    let is_said = |token: &TokenWithSpan| !matches!(token.token, Token::Whitespace(_) | Token::SemiColon | Token::EOF);
-    let is = |token: &TokenWithSpan, keyword: Keyword| matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.keyword == keyword);
-    let first = tokens.iter().find(|token| is_said(token))?;
-    if !is(first, Keyword::CREATE) {
+    let first = tokens.iter().find(|token| is_said(&token.token))?;
+    if !is_keyword(&first.token, Keyword::CREATE) {
         return None;
     }
-    let said: Vec<usize> = (0..tokens.len()).filter(|at| is_said(&tokens[*at])).rev().take(4).collect();
-    let named = |at: usize, name: &str| matches!(&tokens[at].token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(name));
+    let said: Vec<usize> = (0..tokens.len()).filter(|at| is_said(&tokens[*at].token)).rev().take(4).collect();
+    let named = |at: usize, name: &str| is_word(&tokens[at].token, name);
     let (first, option) = match said.as_slice() {
         [option, check, with, ..] if named(*option, "OPTION") && named(*check, "CHECK") && named(*with, "WITH") => {
             (*with, CheckOption::Cascaded)

@@ -19,6 +19,7 @@ use sqlparser::tokenizer::Token;
 use crate::Error;
 use crate::sql::option_list::{self, column_names, expected, option_list, peek_is, text};
 use crate::sql::options::OptionItem;
+use crate::sql::tokens::is_word;
 use crate::sql::{Parsed, names, syntax};
 
 /// COPY into a table.
@@ -140,7 +141,6 @@ fn create_from(parser: &mut Parser, head: CreateFromHead) -> Result<Parsed, Erro
 
 /// Moves over `verb DATABASE` if that is what comes.
 pub(super) fn is_database_statement(parser: &mut Parser, verb: &str) -> bool {
-    let is_word = |token: &Token, word: &str| matches!(token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(word));
     let found = is_word(&parser.peek_nth_token(0).token, verb) && is_word(&parser.peek_nth_token(1).token, "DATABASE");
     if found {
         parser.next_token();

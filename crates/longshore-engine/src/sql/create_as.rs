@@ -8,6 +8,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::Error;
+use crate::sql::tokens::{is_said, is_word};
 use crate::sql::{Parsed, build, syntax};
 
 /// Whether a table gets the rows of its query.
@@ -19,13 +20,12 @@ pub(super) enum WithData {
 
 /// Takes `WITH [NO] DATA` from behind a CREATE TABLE AS.
 pub(super) fn take_with_data(tokens: &mut Vec<TokenWithSpan>) -> Option<WithData> {
-    let is_said = |token: &TokenWithSpan| !matches!(token.token, Token::Whitespace(_) | Token::SemiColon | Token::EOF);
-    let is = |token: &TokenWithSpan, name: &str| matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(name));
-    let mut said = tokens.iter().filter(|token| is_said(token));
+    let is = |token: &TokenWithSpan, name: &str| is_word(&token.token, name);
+    let mut said = tokens.iter().filter(|token| is_said(&token.token));
     if !said.next().is_some_and(|first| is(first, "CREATE")) || !said.take(4).any(|token| is(token, "TABLE")) {
         return None;
     }
-    let last: Vec<usize> = (0..tokens.len()).rev().filter(|at| is_said(&tokens[*at])).take(3).collect();
+    let last: Vec<usize> = (0..tokens.len()).rev().filter(|at| is_said(&tokens[*at].token)).take(3).collect();
     let (first, with_data) = match last.as_slice() {
         [data, no, with] if is(&tokens[*data], "DATA") && is(&tokens[*no], "NO") && is(&tokens[*with], "WITH") => {
             (*with, WithData::No)

@@ -85,7 +85,7 @@ impl Dialect for LongshoreDialect {
     }
 
     fn parse_infix(&self, parser: &mut Parser, left: &Expr, _precedence: u8) -> Option<Result<Expr, ParserError>> {
-        call_syntax::infix(parser, left).or_else(|| precedence::infix(parser, left))
+        precedence::infix(parser, left)
     }
 
     /// The options of an identity column may come in any order.

@@ -13,13 +13,13 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::Error;
 use crate::sql::build;
+use crate::sql::tokens::is_keyword;
 
 /// Columns or lists of columns in CUBE, at most, as in PostgreSQL.
 const CUBE_MAX: usize = 12;
 
 /// Takes `GROUPING SETS (` and its end away around what stands within other sets.
 pub(super) fn flatten(tokens: &mut Vec<TokenWithSpan>) {
-    let is = |token: &Token, keyword| matches!(token, Token::Word(word) if word.quote_style.is_none() && word.keyword == keyword);
     let mut at = 0;
     // Depths of parentheses that belong to sets.
     let (mut depth, mut open): (usize, Vec<(usize, bool)>) = (0, Vec::new());
@@ -28,8 +28,8 @@ pub(super) fn flatten(tokens: &mut Vec<TokenWithSpan>) {
             let skipped = tokens[from..].iter().position(|token| !matches!(token.token, Token::Whitespace(_)))?;
             Some(from + skipped)
         };
-        if is(&tokens[at].token, Keyword::GROUPING)
-            && let Some(sets) = next(at + 1).filter(|sets| is(&tokens[*sets].token, Keyword::SETS))
+        if is_keyword(&tokens[at].token, Keyword::GROUPING)
+            && let Some(sets) = next(at + 1).filter(|sets| is_keyword(&tokens[*sets].token, Keyword::SETS))
             && let Some(paren) = next(sets + 1).filter(|paren| tokens[*paren].token == Token::LParen)
         {
             let is_within = open.last().is_some_and(|(outer, _)| *outer == depth);

@@ -7,6 +7,8 @@ use sqlparser::ast::{ColumnDef, DataType, ObjectName};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
+use crate::sql::tokens::is_keyword;
+
 /// The name of the column.
 const MARK: &str = "\0like";
 
@@ -114,8 +116,4 @@ fn after(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
 
 fn is_space(token: &Token) -> bool {
     matches!(token, Token::Whitespace(_))
-}
-
-fn is_keyword(token: &Token, keyword: Keyword) -> bool {
-    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.keyword == keyword)
 }

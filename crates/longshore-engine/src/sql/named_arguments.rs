@@ -1,7 +1,7 @@
 //! Arguments by name that stand behind others which are left out: `jsonb_path_query(j, p, silent => true)`.
 //!
-//! What is written `silent := true` means the same. The planner wants all arguments before the last one, so those that are left out get their defaults. Not here: functions of
-//! one argument more or less.
+//! What is written `silent := true` means the same. The planner wants all arguments before the last one, so those that are
+//! left out get their defaults. Not here: functions of one argument more or less.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;

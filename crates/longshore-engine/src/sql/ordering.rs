@@ -2,12 +2,13 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use crate::sql::tokens::is_word;
+
 /// Spells it out. An operator behind USING stands nowhere else.
 pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
-    let is_using = |token: &Token| matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("using"));
     let mut at = 0;
     while at < tokens.len() {
-        if is_using(&tokens[at].token)
+        if is_word(&tokens[at].token, "using")
             && let Some(skipped) =
                 tokens[at + 1..].iter().position(|token| !matches!(token.token, Token::Whitespace(_)))
             && let Some(direction) = direction(&tokens[at + 1 + skipped].token)

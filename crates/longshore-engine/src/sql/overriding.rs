@@ -9,6 +9,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use crate::sql::tokens::is_word;
+
 /// What is to be done with values given for identity columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overriding {
@@ -54,10 +56,6 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>) -> Option<Overriding> {
 
 fn is_space(token: &Token) -> bool {
     matches!(token, Token::Whitespace(_))
-}
-
-fn is_word(token: &Token, text: &str) -> bool {
-    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }
 
 /// Puts it into the statement that it was taken out of.

@@ -11,6 +11,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Word};
 
+use crate::sql::tokens::is_word;
+
 const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
 
 /// Unary plus and minus: between COLLATE (120) and a subscript (130).
@@ -103,14 +105,13 @@ pub(super) fn infix(parser: &mut Parser, left: &Expr) -> Option<Result<Expr, Par
 
 /// `left [NOT] BETWEEN SYMMETRIC a AND b`: between them in either order. ASYMMETRIC says nothing.
 fn symmetric(parser: &mut Parser, left: &Expr) -> Option<Result<Expr, ParserError>> {
-    let is = |token: &Token, name: &str| matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(name));
-    let negated = is(&parser.peek_nth_token_ref(0).token, "NOT");
+    let negated = is_word(&parser.peek_nth_token_ref(0).token, "NOT");
     let between = usize::from(negated);
-    if !is(&parser.peek_nth_token_ref(between).token, "BETWEEN") {
+    if !is_word(&parser.peek_nth_token_ref(between).token, "BETWEEN") {
         return None;
     }
-    let is_symmetric = is(&parser.peek_nth_token_ref(between + 1).token, "SYMMETRIC");
-    if !is_symmetric && !is(&parser.peek_nth_token_ref(between + 1).token, "ASYMMETRIC") {
+    let is_symmetric = is_word(&parser.peek_nth_token_ref(between + 1).token, "SYMMETRIC");
+    if !is_symmetric && !is_word(&parser.peek_nth_token_ref(between + 1).token, "ASYMMETRIC") {
         return None;
     }
     for _ in 0..between + 2 {

@@ -4,6 +4,8 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
+use crate::sql::tokens::is_keyword;
+
 /// Spells it out, before the statement is parsed.
 pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
     if let Some(written) = spelled_out(tokens) {
@@ -14,11 +16,7 @@ pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
 fn spelled_out(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> {
     let said: Vec<usize> =
         (0..tokens.len()).filter(|at| !matches!(tokens[*at].token, Token::Whitespace(_))).take(64).collect();
-    let is = |place: usize, keyword: Keyword| {
-        said.get(place).is_some_and(|at| {
-            matches!(&tokens[*at].token, Token::Word(word) if word.quote_style.is_none() && word.keyword == keyword)
-        })
-    };
+    let is = |place: usize, keyword: Keyword| said.get(place).is_some_and(|at| is_keyword(&tokens[*at].token, keyword));
     let recursive = (1..5).find(|place| is(*place, Keyword::RECURSIVE) && is(place + 1, Keyword::VIEW))?;
     if !is(0, Keyword::CREATE) {
         return None;

@@ -16,6 +16,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use crate::sql::expressions::each_own;
 use crate::sql::set_functions::{SET_RETURNING, UNNEST, is_set_call, is_set_returning};
+use crate::sql::tokens::{is_keyword, is_word};
 use crate::sql::{build, set_returning_order};
 
 /// The function that an array is an argument of before its elements are rows.
@@ -147,8 +148,8 @@ pub(super) fn read_tokens(tokens: &mut Vec<TokenWithSpan>) {
     let mut at = 0;
     while at < tokens.len() {
         take_variadic(tokens, at);
-        if is_keyword(&tokens[at], Keyword::ROWS)
-            && let Some(from) = next(tokens, at).filter(|from| is_keyword(&tokens[*from], Keyword::FROM))
+        if is_keyword(&tokens[at].token, Keyword::ROWS)
+            && let Some(from) = next(tokens, at).filter(|from| is_keyword(&tokens[*from].token, Keyword::FROM))
             && let Some(open) = next(tokens, from).filter(|open| tokens[*open].token == Token::LParen)
             && next(tokens, open).is_some_and(|name| is_column(&tokens[name]))
             && is_in_from(&tokens[..at])
@@ -156,7 +157,7 @@ pub(super) fn read_tokens(tokens: &mut Vec<TokenWithSpan>) {
             tokens[at].token = quoted(ROWS_FROM);
             tokens.drain(at + 1..=from);
         } else if tokens[at].token == Token::RParen
-            && let Some(word) = next(tokens, at).filter(|word| is_keyword(&tokens[*word], Keyword::AS))
+            && let Some(word) = next(tokens, at).filter(|word| is_keyword(&tokens[*word].token, Keyword::AS))
             && let Some(open) = next(tokens, word).filter(|open| tokens[*open].token == Token::LParen)
             && let Some(name) = next(tokens, open).filter(|name| is_column(&tokens[*name]))
             && next(tokens, name).is_some_and(|token| matches!(tokens[token].token, Token::Word(_)))
@@ -180,7 +181,7 @@ pub(super) const OF_LISTS: [(&str, &str); 4] = [
 
 /// `f(VARIADIC array)` as the call of a function that takes the array; of others than JSON is built by, it stays.
 fn take_variadic(tokens: &mut Vec<TokenWithSpan>, at: usize) {
-    let is_variadic = |token: &TokenWithSpan| matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("variadic"));
+    let is_variadic = |token: &TokenWithSpan| is_word(&token.token, "variadic");
     let Token::Word(function) = &tokens[at].token else { return };
     let name = function.value.to_lowercase();
     let Some((_, other)) = OF_LISTS.iter().find(|(own, _)| *own == name) else { return };
@@ -218,16 +219,12 @@ fn next(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     (at + 1..tokens.len()).find(|next| !matches!(tokens[*next].token, Token::Whitespace(_)))
 }
 
-fn is_keyword(token: &TokenWithSpan, keyword: Keyword) -> bool {
-    matches!(&token.token, Token::Word(word) if word.keyword == keyword && word.quote_style.is_none())
-}
-
 /// Whether ROWS behind `before` may begin what stands in FROM, and is no column of a list.
 fn is_in_from(before: &[TokenWithSpan]) -> bool {
     let last = before.iter().rev().find(|token| !matches!(token.token, Token::Whitespace(_)));
     last.is_some_and(|last| {
         let keywords = [Keyword::FROM, Keyword::JOIN, Keyword::LATERAL, Keyword::USING];
-        last.token == Token::Comma || keywords.iter().any(|keyword| is_keyword(last, *keyword))
+        last.token == Token::Comma || keywords.iter().any(|keyword| is_keyword(&last.token, *keyword))
     })
 }
 

@@ -14,6 +14,7 @@ use sqlparser::ast::{
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
+use crate::sql::tokens::is_keyword;
 use crate::sql::{build, parse_expression};
 use crate::{Error, ErrorKind};
 
@@ -74,10 +75,6 @@ pub(super) fn read_tokens(tokens: &mut Vec<TokenWithSpan>) -> bool {
         at += 1;
     }
     found
-}
-
-fn is_keyword(token: &Token, keyword: Keyword) -> bool {
-    matches!(token, Token::Word(word) if word.keyword == keyword && word.quote_style.is_none())
 }
 
 /// Marks the subscripts behind the name at `at`, if what follows them says that it is assigned to.

@@ -3,16 +3,15 @@
 use sqlparser::ast::{Query, SelectItem, WildcardAdditionalOptions};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::Token;
 
 use crate::Error;
+use crate::sql::tokens::is_word;
 use crate::sql::{build, syntax};
 
 /// The query that is summarized; otherwise the parser has not moved.
 pub(super) fn summarized(parser: &mut Parser) -> Result<Option<Box<Query>>, Error> {
     let next = &parser.peek_token_ref().token;
-    if !matches!(next, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("summarize"))
-    {
+    if !is_word(next, "summarize") {
         return Ok(None);
     }
     parser.advance_token();

@@ -4,6 +4,8 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use crate::sql::tokens::is_word;
+
 /// Leaves them out.
 pub(super) fn leave_out(tokens: &mut Vec<TokenWithSpan>) {
     let places: Vec<usize> = said(tokens).take(3).collect();
@@ -130,10 +132,6 @@ fn said(tokens: &[TokenWithSpan]) -> impl Iterator<Item = usize> {
 /// The first of them from `at` on.
 fn said_from(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     (at..tokens.len()).find(|at| !matches!(tokens[*at].token, Token::Whitespace(_)))
-}
-
-fn is_word(token: &Token, word: &str) -> bool {
-    matches!(token, Token::Word(found) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]

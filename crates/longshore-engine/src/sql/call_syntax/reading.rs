@@ -7,7 +7,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
 use super::CATALOG_SCHEMA;
-use crate::sql::build::{binary, call, cast_as, value};
+use crate::sql::build::{call, cast_as, value};
 use crate::{Error, ErrorKind};
 
 /// Stands around an array whose elements are the last arguments of a call.
@@ -59,33 +59,6 @@ pub(super) fn operator(name: &[String]) -> Result<BinaryOperator, Error> {
     let missing = || Error::new(ErrorKind::NoFunction, format!("operator does not exist: {}", name.join(".")));
     let found = known.and_then(read).filter(|op| !matches!(op, BinaryOperator::PGCustomBinaryOperator(_)));
     found.ok_or_else(missing)
-}
-
-/// `[NOT] BETWEEN SYMMETRIC a AND b` behind `left`, which sqlparser does not read either.
-pub(in crate::sql) fn infix(parser: &mut Parser, left: &Expr) -> Option<Result<Expr, ParserError>> {
-    let is_word = |at: usize, word: &str| matches!(&parser.peek_nth_token_ref(at).token, Token::Word(found) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
-    let negated = is_word(0, "not");
-    let first = usize::from(negated);
-    if !is_word(first, "between") || !is_word(first + 1, "symmetric") {
-        return None;
-    }
-    (0..first + 2).for_each(|_| parser.advance_token());
-    Some(symmetric(parser, left, negated))
-}
-
-fn symmetric(parser: &mut Parser, left: &Expr, negated: bool) -> Result<Expr, ParserError> {
-    let level = PostgreSqlDialect {}.prec_value(Precedence::Between);
-    let one = parser.parse_subexpr(level)?;
-    parser.expect_keyword_is(Keyword::AND)?;
-    let other = parser.parse_subexpr(level)?;
-    let between = |low: &Expr, high: &Expr| Expr::Between {
-        expr: Box::new(left.clone()),
-        negated,
-        low: Box::new(low.clone()),
-        high: Box::new(high.clone()),
-    };
-    let junction = if negated { BinaryOperator::And } else { BinaryOperator::Or };
-    Ok(Expr::Nested(Box::new(binary(between(&one, &other), junction, between(&other, &one)))))
 }
 
 fn similar_part(parser: &mut Parser) -> Result<Expr, ParserError> {
