@@ -29,4 +29,4 @@ export LONGSHORE_REGRESSION=$PWD/$source/src/test/regress LONGSHORE_REGRESSION_R
 if [ $# -gt 0 ]; then
     export LONGSHORE_REGRESSION_FILES=$1
 fi
-cargo test --workspace --test regression -- --nocapture
+cargo test --workspace --test witness regression:: -- --nocapture

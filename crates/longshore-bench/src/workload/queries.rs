@@ -1,6 +1,6 @@
 //! The 22 queries of TPC-H through SQL, as a user runs them, on tables with packed storage and on plain ones.
 //!
-//! Both must give the same rows, in every run. Whether these are right, `longshore-engine/tests/tpch.rs` says, which compares
+//! Both must give the same rows, in every run. Whether these are right, `longshore-engine/tests/engine/tpch.rs` says, which compares
 //! them with another engine's answers.
 
 use std::cell::RefCell;

@@ -2,7 +2,7 @@
 
 mod backup;
 mod crashes;
-#[path = "../described/mod.rs"]
+#[path = "../engine/described.rs"]
 mod described;
 mod directory;
 mod doors;

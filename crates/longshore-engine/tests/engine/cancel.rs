@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
-mod query_support;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::query_support::{ok, open, run};
 use longshore_engine::{Config, Database, Error, ErrorKind, Session};
-use query_support::{ok, open, run};
 
 /// How long a statement may go on. It is a tenth of that on a machine that does nothing else, and in a release build.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,6 +1,6 @@
 //! Random queries give the same rows however they are planned, prepared or split.
 //!
-//! `LONGSHORE_WITNESS=20 cargo test -p longshore-witness --test itself` makes twenty times as many, 80,000;
+//! `LONGSHORE_WITNESS=20 cargo test -p longshore-witness --test witness itself::` makes twenty times as many, 80,000;
 //! `LONGSHORE_WITNESS_SEED=7` makes the queries of seed 7 only.
 
 use longshore_testing::share;

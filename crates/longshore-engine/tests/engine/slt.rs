@@ -1,7 +1,7 @@
 //! Runs every `tests/sql/<area>/*.slt`, each on a database of its own, which all connections of the file share.
 //!
 //! In SQL and in shell commands (`system ok`), `$DIR` is an empty directory that lasts as long as the file, and
-//! `$CSV` is `tests/csv`. `SLT=part cargo test -p longshore-engine --test slt` runs only files whose path has `part`.
+//! `$CSV` is `tests/csv`. `SLT=part cargo test -p longshore-engine --test engine slt` runs only files whose path has `part`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -16,8 +16,6 @@ use longshore_storage::ColumnType;
 use longshore_value::numeric::Numeric;
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
 use tokio::runtime::Runtime;
-
-mod described;
 
 const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
 
@@ -197,7 +195,7 @@ fn what_is_durable_comes_back() {
                 let reopened = Database::open_directory(&path.with_file_name(DURABLE), config.clone(), &durability);
                 let reopened = reopened.map_err(|error| format!("it does not come back {how}: {error}"))?;
                 let after = runtime.block_on(described(&reopened, path));
-                described::difference(&before, &after).map_or(Ok(()), |difference| Err(format!("{how}: {difference}")))
+                crate::described::difference(&before, &after).map_or(Ok(()), |difference| Err(format!("{how}: {difference}")))
             };
             reopened(true, "from the log")?;
             database.close().map_err(|error| format!("it does not close: {error}"))?;
@@ -210,8 +208,8 @@ fn what_is_durable_comes_back() {
 async fn described(database: &Arc<Database>, directory: &Path) -> String {
     let loads = "SELECT load, table_name, file, status, rows, rejects, bytes, size, modified, hash, started, error FROM \
                  longshore_loads ORDER BY load, file";
-    let loads = described::rows(&mut database.session(), loads).await;
-    described::described(database, directory).await + &loads
+    let loads = crate::described::rows(&mut database.session(), loads).await;
+    crate::described::described(database, directory).await + &loads
 }
 
 fn run_files(config: &Config, is_wanted: impl Fn(&Path) -> bool) {

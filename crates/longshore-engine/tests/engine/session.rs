@@ -414,7 +414,7 @@ async fn what_is_exported_is_what_is_imported() {
         let path = path.display();
         let export = format!("EXPORT DATABASE '{path}' (FORMAT {format}{options})");
         run(&mut session, &export).await.unwrap_or_else(|error| panic!("{export}: {error}"));
-        let mut other = crate::session();
+        let mut other = self::session();
         let import = format!("IMPORT DATABASE '{path}'");
         run(&mut other, &import).await.unwrap_or_else(|error| panic!("{import}: {error}"));
         assert_eq!(other.database().checksum("t").unwrap(), expected, "{format}");

@@ -1,9 +1,7 @@
 //! Queries by keys: the same rows with an index and without, and when an index is used.
 
-mod query_support;
-
+use crate::query_support::{fill, ok, session, sorted};
 use longshore_testing::Random;
-use query_support::{fill, ok, session, sorted};
 
 const ROWS: usize = 70_000;
 
@@ -114,7 +112,7 @@ async fn an_index_is_used_where_that_is_shorter() {
 /// What is looked up by an index is guarded as what is scanned: the one key, and no other.
 #[tokio::test(flavor = "multi_thread")]
 async fn lookups_are_guarded_by_what_they_ask_for() {
-    let database = query_support::open(longshore_engine::Config { threads: 2, ..Default::default() });
+    let database = crate::query_support::open(longshore_engine::Config { threads: 2, ..Default::default() });
     let (mut one, mut two) = (database.session(), database.session());
     ok(&mut one, "CREATE TABLE t (id INT PRIMARY KEY, n INT)").await;
     ok(&mut one, "INSERT INTO t SELECT i, i + 0 FROM generate_series(1, 1000) AS g(i)").await;
@@ -130,7 +128,7 @@ async fn lookups_are_guarded_by_what_they_ask_for() {
         ok(&mut one, &format!("SELECT sum(n) FROM t WHERE {read}")).await;
         ok(&mut one, "UPDATE t SET n = n + 1 WHERE id = 900").await;
         ok(&mut two, &format!("UPDATE t SET n = n + 1 WHERE {written}")).await;
-        let committed = query_support::run(&mut one, "COMMIT").await;
+        let committed = crate::query_support::run(&mut one, "COMMIT").await;
         assert_eq!(committed.is_err(), conflicts, "{read}, {written}: {committed:?}");
     }
 }

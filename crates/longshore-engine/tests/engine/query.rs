@@ -1,11 +1,8 @@
 //! Queries over tables: predicates in the scan, pruning, limits, statistics, INSERT, views, cancellation, memory.
 
-mod on_codes;
-mod query_support;
-
+use crate::query_support::{fails, fill, ok, open, predicate, run, session, sorted};
 use longshore_engine::{Config, ErrorKind};
 use longshore_testing::{Random, share};
-use query_support::{fails, fill, ok, open, predicate, run, session, sorted};
 
 /// Rows of the table that most tests use: several chunks, the last one not full.
 const ROWS: usize = 150_000;

@@ -1,6 +1,6 @@
 //! Statements that were good once, with words changed at random: whatever they say, nothing panics.
 //!
-//! `SOUP_ROUNDS=100000 cargo test -p longshore-engine --test soup` runs longer.
+//! `SOUP_ROUNDS=100000 cargo test -p longshore-engine --test engine soup` runs longer.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Random queries give the rows that PostgreSQL gives.
 //!
-//! `LONGSHORE_WITNESS=20 cargo test -p longshore-witness --test postgres` makes twenty times as many (160,000 queries);
+//! `LONGSHORE_WITNESS=20 cargo test -p longshore-witness --test witness postgres::` makes twenty times as many (160,000 queries);
 //! `LONGSHORE_WITNESS_SEED=7` makes the queries of seed 7 only. Without PostgreSQL nothing is tested, but in CI that is
 //! a failure.
 

@@ -1,12 +1,10 @@
 //! Number literals of every spelling, through every door: SELECT, a cast, INSERT and EXECUTE, compared with exact
 //! arithmetic on their digits. What is PostgreSQL's, `tests/sql/types/numbers.slt` has from PostgreSQL 15.
 //!
-//! `LITERALS=100000 cargo test -p longshore-engine --test literals` takes more; `SEED=7` takes others.
+//! `LITERALS=100000 cargo test -p longshore-engine --test engine literals` takes more; `SEED=7` takes others.
 
-mod query_support;
-
+use crate::query_support::{ok, run, session};
 use longshore_testing::Random;
-use query_support::{ok, run, session};
 
 /// Literals of a run.
 const LITERALS: u64 = 200;

@@ -1,6 +1,6 @@
 //! Every option is proved: `tests/sql` has statements that use it and succeed, and statements that it makes fail.
 //!
-//! What is counted are the statements that `tests/slt.rs` runs, so a mention in a comment is none. An option that takes
+//! What is counted are the statements that `slt.rs` runs, so a mention in a comment is none. An option that takes
 //! one of several words must have succeeded with each of them. Below, values of the wrong kind: each is refused with
 //! the option's name and its place, and none is taken for another. Not here: whether the results are right, which is
 //! said in `tests/sql`.
@@ -16,7 +16,7 @@ const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/sql");
 /// Options, or words of them, that no statement of `tests/sql` can have: they need a server, or a file that no statement
 /// writes. They are in these files.
 const ELSEWHERE: [(&str, &str, &str); 12] = [
-    ("FORMAT", "ARROW", "longshore-engine/tests/sources.rs"),
+    ("FORMAT", "ARROW", "longshore-engine/tests/engine/sources.rs"),
     ("ENDPOINT", "", SERVER),
     ("REGION", "", SERVER),
     ("ACCESS_KEY_ID", "", SERVER),

@@ -5,8 +5,6 @@
 //! must be equal to the digits that ours has. Rows are compared as a multiset and, in order, by the columns of ORDER BY:
 //! rows that these do not decide between may come in any order.
 
-mod tpch_text;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +29,7 @@ const TPCH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/tpch");
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    for (table, text) in tpch_text::tables(SCALE) {
+    for (table, text) in crate::tpch_text::tables(SCALE) {
         fs::write(folder.path().join(table), text).expect("the text is written");
     }
     let mut wrong = Vec::new();

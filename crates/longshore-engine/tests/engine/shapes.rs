@@ -1,13 +1,11 @@
 //! Statements with literals run as if they were prepared once their shape is known. Here each of many runs so, and again in
 //! a spelling that has no shape, in a database of its own: rows, counts and codes must be the same.
 //!
-//! `SHAPES=100000 cargo test -p longshore-engine --test shapes` takes more; `SEED=7` takes others.
+//! `SHAPES=100000 cargo test -p longshore-engine --test engine shapes` takes more; `SEED=7` takes others.
 
-mod query_support;
-
+use crate::query_support::{run, session};
 use longshore_engine::{Error, Session};
 use longshore_testing::{Random, share};
-use query_support::{run, session};
 
 /// Statements of a run.
 const STATEMENTS: usize = 3000;

@@ -1,7 +1,5 @@
 //! What the tests of queries share: run SQL, read the rows as text, make predicates at random.
 
-#![allow(dead_code, reason = "each test binary uses a part of it")]
-
 use std::sync::Arc;
 
 use arrow::util::display::{ArrayFormatter, FormatOptions};

@@ -1,17 +1,14 @@
 //! Queries over CSV files in place: the same rows as after a load, with everything pushed into the parse.
 
-mod dialects;
-mod query_support;
-
 use std::path::PathBuf;
 
 use longshore_engine::Session;
 use longshore_testing::{Random, share};
 use tempfile::TempDir;
 
-use dialects::table::{Numbers, Table};
-use dialects::writer::Dialect;
-use query_support::{fails, fill, ok, predicate, run, session, sorted};
+use crate::dialects::table::{Numbers, Table};
+use crate::dialects::writer::Dialect;
+use crate::query_support::{fails, fill, ok, predicate, run, session, sorted};
 
 /// Rows of the file that most tests use.
 const ROWS: usize = 40_000;

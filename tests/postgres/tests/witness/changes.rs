@@ -1,7 +1,7 @@
 //! Random changes of tables with constraints, in blocks with savepoints and statements that fail, give the rows, codes
 //! and tables that PostgreSQL gives.
 //!
-//! `LONGSHORE_WITNESS=20 cargo test -p longshore-witness --test changes` makes twenty times as many;
+//! `LONGSHORE_WITNESS=20 cargo test -p longshore-witness --test witness changes::` makes twenty times as many;
 //! `LONGSHORE_WITNESS_SEED=7` makes those of seed 7 only. Without PostgreSQL nothing is tested, but in CI that is a
 //! failure.
 

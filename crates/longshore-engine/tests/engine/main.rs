@@ -1,0 +1,19 @@
+//! Tests of the engine by what its sessions answer. One program has them all, since each program links DataFusion.
+
+mod cancel;
+mod described;
+mod dialects;
+mod in_situ;
+mod indexes;
+mod literals;
+mod on_codes;
+mod options;
+mod query;
+mod query_support;
+mod session;
+mod shapes;
+mod slt;
+mod soup;
+mod sources;
+mod tpch;
+mod tpch_text;
