@@ -10,6 +10,7 @@ mod change;
 mod definitions;
 mod describe;
 mod described;
+mod fork;
 mod image;
 mod key;
 mod ledger;
@@ -36,6 +37,7 @@ pub(crate) use access_path::AccessPath;
 pub(crate) use change::Change;
 pub(crate) use definitions::{Commented, Definitions, SYSTEM_SCHEMAS, is_temporary};
 pub(crate) use describe::describe;
+pub(crate) use fork::ForkMark;
 pub(crate) use image::{Image, TableImage};
 pub(crate) use key::{IndexDefinition, Key, Role, kind_name};
 pub(crate) use ledger::{LOADS, Ledger, LoadRecord, LoadStatus, shown_time};
@@ -184,8 +186,15 @@ pub(crate) struct DdlLock<'a> {
 
 impl Drop for DdlLock<'_> {
     fn drop(&mut self) {
-        self.version.fetch_add(1, Ordering::Release);
+        self.version.store(next_version(), Ordering::Release);
     }
+}
+
+/// The number of a state of a catalog, which no other state of any catalog has: a transaction block may have a catalog of its
+/// own beside that of the database.
+fn next_version() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// All tables, views and sequences. Every change is one step that other sessions see whole or not at all.
@@ -202,12 +211,14 @@ pub(crate) struct Catalog {
     pub(crate) loads: Loads,
     /// Held by who changes what the names stand for, or the rules of tables.
     changing: std::sync::Mutex<()>,
-    /// Changes so far.
+    /// The number of its state.
     version: AtomicU64,
     /// Where changes are logged.
     log: OnceLock<Arc<CatalogLog>>,
     /// Held by who changes the shape of a table: its columns, constraints or indexes.
     ddl: Mutex<()>,
+    /// Of which catalog it is a copy, if a transaction block has it for itself.
+    fork: Option<fork::Fork>,
 }
 
 impl Catalog {
@@ -279,17 +290,18 @@ impl Catalog {
     /// Builds the index of a key of a table from the rows that there are, and keeps it from then on.
     pub(crate) fn add_key(&self, table: &Arc<Table>, key: &Key, control: &Control) -> Result<(), Error> {
         table.build_index(key, control)?;
-        let added = self.change(|change| {
+        self.change(|change| {
+            let (relation, name) = (Arc::clone(&table.relation), key.name.clone());
+            change.otherwise(move || drop(relation.drop_index(&name)));
             if control.is_cancelled() {
                 return Err(Error::cancelled());
             }
             change.rules(table).keys.push(key.clone());
             Ok(())
-        });
-        added.inspect_err(|_| drop(table.relation.drop_index(&key.name)))
+        })
     }
 
-    /// A number that every change of tables, their indexes and views raises, once it is done.
+    /// A number that is another one after every change of tables, their indexes and views, once it is done.
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }

@@ -28,9 +28,11 @@ pub struct Database {
     pub(crate) memory: Arc<Memory>,
     pub(crate) transactions: Arc<Transactions>,
     pub(crate) queries: Queries,
-    pub(crate) autovacuum: Autovacuum,
+    pub(crate) autovacuum: Arc<Autovacuum>,
     durable: OnceLock<(Arc<Durable>, Checkpointer)>,
     is_read_only: AtomicBool,
+    /// What it is with the catalog of a transaction block in the place of its own.
+    base: Option<Arc<Database>>,
 }
 
 impl Database {
@@ -53,14 +55,39 @@ impl Database {
         let catalog = Arc::new(Catalog::default());
         let queries = Queries::new(&config, Arc::clone(&catalog), Arc::clone(&memory))?;
         let transactions = Transactions::new();
-        let autovacuum = Autovacuum::start(&catalog, AutovacuumSettings::of(&config));
+        let autovacuum = Arc::new(Autovacuum::start(&catalog, AutovacuumSettings::of(&config)));
         let (durable, is_read_only) = (OnceLock::new(), AtomicBool::new(false));
-        Ok(Arc::new(Self { config, catalog, memory, transactions, queries, autovacuum, durable, is_read_only }))
+        let base = None;
+        Ok(Arc::new(Self { config, catalog, memory, transactions, queries, autovacuum, durable, is_read_only, base }))
+    }
+
+    /// The same database as a transaction block sees it that has `catalog` to itself.
+    pub(crate) fn with_catalog(self: &Arc<Self>, catalog: &Arc<Catalog>) -> Arc<Self> {
+        let base = self.base();
+        Arc::new(Self {
+            config: base.config.clone(),
+            catalog: Arc::clone(catalog),
+            memory: Arc::clone(&base.memory),
+            transactions: Arc::clone(&base.transactions),
+            queries: base.queries.with_catalog(catalog),
+            autovacuum: Arc::clone(&base.autovacuum),
+            durable: OnceLock::new(),
+            is_read_only: AtomicBool::new(base.is_read_only()),
+            base: Some(Arc::clone(base)),
+        })
+    }
+
+    /// The database with the catalog that all sessions see.
+    pub(crate) fn base(self: &Arc<Self>) -> &Arc<Self> {
+        self.base.as_ref().unwrap_or(self)
     }
 
     /// Its directory, if it is durable.
     pub(crate) fn durable(&self) -> Option<&Arc<Durable>> {
-        self.durable.get().map(|(durable, _)| durable)
+        match &self.base {
+            Some(base) => base.durable(),
+            None => self.durable.get().map(|(durable, _)| durable),
+        }
     }
 
     /// It is kept in a directory from now on.

@@ -18,6 +18,8 @@ use crate::{Database, Error, Outcome, panics, statement};
 /// Executes statements, one after the other.
 pub struct Session {
     database: Arc<Database>,
+    /// The same with the definitions that an open block has to itself.
+    in_block: Option<Arc<Database>>,
     /// Of the next statement.
     control: Arc<Control>,
     /// Of one that has ended, to serve again.
@@ -43,7 +45,17 @@ impl Session {
             Block::new(Arc::clone(&database.transactions), database.catalog.log().cloned(), database.is_read_only());
         let (streams, prepared, settings) = (Streams::default(), prepare::Named::new(), ClientSettings::default());
         let shapes = Shapes::default();
-        Self { database, control: Arc::default(), spare_control: None, streams, block, prepared, settings, shapes }
+        Self {
+            database,
+            in_block: None,
+            control: Arc::default(),
+            spare_control: None,
+            streams,
+            block,
+            prepared,
+            settings,
+            shapes,
+        }
     }
 
     /// The database that the session works on.
@@ -80,7 +92,9 @@ impl Session {
     /// changed nothing.
     pub async fn execute(&mut self, sql: &str) -> Result<Outcome, Error> {
         let control = self.take_control();
-        let outcome = panics::caught_in(Box::pin(statement::execute(self.context(&control), sql))).await;
+        let database = self.seen();
+        let outcome = panics::caught_in(Box::pin(statement::execute(self.context(&database, &control), sql))).await;
+        self.forget_block();
         without(outcome, secrets::values(sql)).map(|outcome| outcome.with_notices(control.take_notices()))
     }
 
@@ -92,7 +106,8 @@ impl Session {
     pub fn prepare(&self, sql: &str) -> Result<Prepared, Error> {
         panics::caught(|| {
             self.database.queries.check_values(sql)?;
-            prepare::named_in(sql, &self.database.catalog, &self.block.numbers().path())
+            let catalog = self.block.definitions().unwrap_or(&self.database.catalog);
+            prepare::named_in(sql, catalog, &self.block.numbers().path())
         })
     }
 
@@ -103,8 +118,9 @@ impl Session {
     pub async fn execute_prepared(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
         let control = self.take_control();
         let arguments = Arguments::Values(values);
+        let database = self.seen();
         let mut outcome = {
-            let execution = pin!(statement::execute_prepared(self.context(&control), prepared, arguments));
+            let execution = pin!(statement::execute_prepared(self.context(&database, &control), prepared, arguments));
             panics::caught_in(execution).await
         };
         if control.has_notices() {
@@ -128,9 +144,25 @@ impl Session {
         }
     }
 
-    fn context<'a>(&'a mut self, control: &'a Arc<Control>) -> SessionContext<'a> {
+    /// The database as the next statement sees it.
+    fn seen(&mut self) -> Arc<Database> {
+        let Some(catalog) = self.block.definitions() else { return Arc::clone(&self.database) };
+        match &self.in_block {
+            Some(known) if Arc::ptr_eq(&known.catalog, catalog) => Arc::clone(known),
+            _ => Arc::clone(self.in_block.insert(self.database.with_catalog(catalog))),
+        }
+    }
+
+    /// Gives up what an ended block had to itself.
+    fn forget_block(&mut self) {
+        if self.in_block.is_some() && self.block.definitions().is_none() {
+            self.in_block = None;
+        }
+    }
+
+    fn context<'a>(&'a mut self, database: &'a Arc<Database>, control: &'a Arc<Control>) -> SessionContext<'a> {
         SessionContext {
-            database: &self.database,
+            database,
             block: &mut self.block,
             prepared: &mut self.prepared,
             streams: &mut self.streams,

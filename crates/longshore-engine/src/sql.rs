@@ -14,6 +14,7 @@ pub(crate) mod cast_names;
 pub(crate) mod check_option;
 pub(crate) mod copy;
 mod create_as;
+pub(crate) mod deferrable;
 mod depth;
 pub(crate) mod dialect;
 pub(crate) mod domain;
@@ -45,8 +46,10 @@ mod recursive_view;
 pub(crate) mod references;
 pub(crate) mod repeated;
 pub(crate) mod rows;
+pub(crate) mod schema_elements;
 pub(crate) mod secrets;
 pub(crate) mod sequence;
+pub(crate) mod set_constraints;
 pub(crate) mod set_functions;
 pub(crate) mod set_returning;
 mod set_returning_order;
@@ -83,7 +86,9 @@ use domain::DomainStatement;
 use objects::ObjectStatement;
 use options::shown_place;
 use pivot::PivotStatement;
+use schema_elements::SchemaElements;
 use sequence::SequenceStatement;
+use set_constraints::SetConstraints;
 
 /// One statement, parsed.
 #[derive(Debug)]
@@ -118,6 +123,10 @@ pub(crate) enum Parsed {
     Summarize(Box<ast::Query>),
     /// PIVOT and UNPIVOT.
     Pivot(Box<PivotStatement>),
+    /// CREATE SCHEMA with what is made in it.
+    SchemaElements(SchemaElements),
+    /// SET CONSTRAINTS.
+    SetConstraints(SetConstraints),
 }
 
 /// Parses exactly one statement, with or without a semicolon behind it.
@@ -150,7 +159,6 @@ pub(crate) fn parse_expression(text: &str) -> Result<ast::Expr, Error> {
 
 /// The tokens of a text.
 fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>, Error> {
-    let sql = &*unicode_escapes::written_out(sql)?;
     let tokens = Tokenizer::new(&LongshoreDialect, sql).tokenize_with_location();
     let tokens = tokens.map_err(|error| syntax(error.into()))?;
     numbers::refuse_hexadecimal(sql, &tokens)?;
@@ -159,7 +167,11 @@ fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>, Error> {
 }
 
 fn parse_limited(sql: &str) -> Result<Parsed, Error> {
+    let sql = &*unicode_escapes::written_out(sql)?;
     let mut tokens = tokens_of(sql)?;
+    if let Some(parts) = schema_elements::split(sql, &tokens)? {
+        return Ok(Parsed::SchemaElements(parts));
+    }
     free_argument_names(&mut tokens);
     leave_out_system_schema(&mut tokens);
     call_varchar_so(&mut tokens);
@@ -173,6 +185,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     frames::spell_out(&mut tokens);
     ordering::spell_out(&mut tokens);
     grouping::flatten(&mut tokens);
+    let deferrable = deferrable::take(&mut tokens);
     let overriding = overriding::take(&mut tokens);
     let is_unlogged = persistence::take(&mut tokens);
     let is_without_data = create_as::take_with_data(&mut tokens) == Some(WithData::No);
@@ -203,6 +216,9 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
             }
             if let Some(overriding) = overriding {
                 overriding::put(overriding, statement);
+            }
+            if let Some(is_deferrable) = deferrable {
+                deferrable::put(is_deferrable, statement);
             }
             if let Some(check_option) = check_option {
                 check_option::put(check_option, statement);
@@ -254,7 +270,9 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         | Parsed::Object(_)
         | Parsed::Checkpoint
         | Parsed::Backup(_)
-        | Parsed::Pivot(_) => {}
+        | Parsed::Pivot(_)
+        | Parsed::SchemaElements(_)
+        | Parsed::SetConstraints(_) => {}
     }
     Ok(parsed)
 }
@@ -347,6 +365,8 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         Parsed::AlterTable(Box::new(alter))
     } else if let Some(statement) = objects::statement(parser)? {
         Parsed::Object(Box::new(statement))
+    } else if let Some(statement) = set_constraints::statement(parser)? {
+        Parsed::SetConstraints(statement)
     } else if let Some(statement) = domain::statement(parser)? {
         Parsed::Domain(Box::new(statement))
     } else {

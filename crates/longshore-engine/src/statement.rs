@@ -12,6 +12,7 @@ mod client_settings;
 mod copy;
 mod create;
 mod create_from;
+mod discard;
 mod drop;
 mod export;
 mod foreign;
@@ -34,6 +35,7 @@ pub(crate) mod resolve;
 pub(crate) mod restore;
 mod rows;
 mod run_prepared;
+mod schema_elements;
 mod schemas;
 mod sequence;
 mod set_config;
@@ -141,6 +143,9 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
     let parsed = session.database.queries.check_values(sql).and_then(|()| sql::parse(sql));
     let mut parsed = parsed.inspect_err(|_| session.block.fail())?;
     let resolved = resolve::resolve(&mut parsed, sql, &session.database.catalog, &path);
+    if let Parsed::SchemaElements(parts) = parsed {
+        return schema_elements::create(session, parts).await;
+    }
     match &parsed {
         Parsed::Empty => return Ok(Outcome::done("")),
         Parsed::Sql(statement) => {
@@ -172,6 +177,9 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
             if let Statement::Reset(reset) = statement.as_ref() {
                 return reset_settings(&mut session, &reset.reset).inspect_err(|_| session.block.fail());
             }
+            if let Statement::Discard { object_type } = statement.as_ref() {
+                return discard::discard(&mut session, *object_type).inspect_err(|_| session.block.fail());
+            }
             if let Some(outcome) = prepare::manage(session.database, session.prepared, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
             }
@@ -194,6 +202,8 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
     }
     let SessionContext { database, block, streams, control, .. } = session;
     let nature = nature(&parsed, &database.catalog);
+    let own = block.definitions_for(nature, &database.catalog).map(|catalog| database.with_catalog(catalog));
+    let database = own.as_ref().unwrap_or(database);
     let outcome = block
         .run(nature, control, async |transaction| {
             let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
@@ -288,6 +298,8 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Backup(statement) => backup::backup(context, statement).await,
         Parsed::Summarize(query) => Box::pin(summarize::summarize(context, query)).await,
         Parsed::Pivot(statement) => Box::pin(pivot::pivot(context, *statement)).await,
+        Parsed::SetConstraints(set) => foreign::set_constraints(context, set.constraints.as_deref(), set.deferred),
+        Parsed::SchemaElements(_) => Err(Error::internal("what is made with a schema is a statement of its own")),
         Parsed::Sql(statement) => Box::pin(execute_tree(context, *statement)).await,
     }
 }

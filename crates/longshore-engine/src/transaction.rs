@@ -9,6 +9,7 @@ mod block;
 mod frozen;
 mod last_numbers;
 mod lookup;
+mod modes;
 mod nature;
 mod random_numbers;
 mod restarts;
@@ -27,6 +28,7 @@ use frozen::Frozen;
 pub(crate) use last_numbers::LastNumbers;
 use longshore_load::Control;
 use longshore_storage::{ColumnRange, Commit, Isolation, Relation, Snapshot, Time, Transaction, Transactions};
+pub(crate) use modes::{Level, Modes};
 pub(crate) use nature::Nature;
 use nature::check_access;
 pub(crate) use random_numbers::RandomNumbers;
@@ -36,15 +38,8 @@ use savepoints::Open;
 pub(crate) use temporary::AtCommit;
 pub(crate) use time::{SessionTime, StatementTime};
 
-use crate::catalog::{CatalogLog, Table};
+use crate::catalog::{Catalog, CatalogLog, Table};
 use crate::{Error, ErrorKind, Outcome};
-
-/// How a transaction runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Modes {
-    pub(crate) isolation: Isolation,
-    pub(crate) read_only: bool,
-}
 
 /// The transaction that a statement works in.
 pub(crate) struct StatementTransaction {
@@ -62,7 +57,7 @@ pub(crate) struct StatementTransaction {
     began: i64,
     restarts: Restarts,
     /// Whether the user wants nothing to be changed.
-    forbids_changes: bool,
+    forbids_changes: AtomicBool,
     /// Whether it may have taken numbers of sequences.
     took_numbers: AtomicBool,
     /// What the queries of a statement see that changes rows in several places.
@@ -80,7 +75,7 @@ impl StatementTransaction {
         forbids_changes: bool,
     ) -> Arc<Self> {
         let begin = if modes.read_only { Transactions::begin_read_only } else { Transactions::begin };
-        Self::of(begin(transactions, modes.isolation), None, numbers, time, forbids_changes)
+        Self::of(begin(transactions, modes.level.isolation()), None, numbers, time, forbids_changes)
     }
 
     /// What works in `transaction`; with `instead` in the place of the table of its name.
@@ -99,7 +94,7 @@ impl StatementTransaction {
             time: Arc::clone(time),
             began: time::micros_now(),
             restarts: Restarts::default(),
-            forbids_changes,
+            forbids_changes: AtomicBool::new(forbids_changes),
             took_numbers: AtomicBool::new(false),
             frozen: Frozen::default(),
         })
@@ -107,7 +102,7 @@ impl StatementTransaction {
 
     /// What sequences gave its session, to be changed: refused where nothing shall be.
     pub(crate) fn numbers_to_change(&self, what: &str) -> Result<&LastNumbers, Error> {
-        if self.forbids_changes {
+        if self.forbids_changes.load(Ordering::Relaxed) {
             return Err(Error::new(
                 ErrorKind::ReadOnly,
                 format!("{what} cannot be called in a read-only transaction; begin one that is READ WRITE"),
@@ -149,12 +144,18 @@ impl StatementTransaction {
         }
     }
 
-    fn commit(&self, control: &Control) -> Result<Commit, Error> {
+    /// Commits it; with `definitions`, the catalog that its block has to itself becomes that of the database.
+    fn commit(&self, definitions: Option<&Catalog>, control: &Control) -> Result<Commit, Error> {
         // Taken out first, so that nobody waits for the validation.
         let transaction = self.lock().take();
         let Some(transaction) = transaction else { return Err(Error::internal("the transaction has ended")) };
         let commit = |transaction: Transaction| transaction.commit_unless(&|| control.is_cancelled());
-        self.restarts.commit(transaction, commit).inspect_err(|_| self.restarts.undo(0))
+        let commit = |transaction| self.restarts.commit(transaction, commit);
+        let committed = match definitions {
+            Some(definitions) => definitions.publish(transaction, commit),
+            None => commit(transaction),
+        };
+        committed.inspect_err(|_| self.restarts.undo(0))
     }
 
     /// Whether it may have taken numbers of sequences.
@@ -222,7 +223,7 @@ impl Block {
     /// No block is open. `log` is that of the catalog, if there is one; `is_read_only` says that nobody changes the
     /// database.
     pub(crate) fn new(transactions: Arc<Transactions>, log: Option<Arc<CatalogLog>>, is_read_only: bool) -> Self {
-        let defaults = Modes { isolation: Isolation::Serializable, read_only: is_read_only };
+        let defaults = Modes::new(Level::Serializable, is_read_only);
         let safety = Safety::new(&transactions, log);
         Self {
             transactions,
@@ -309,8 +310,8 @@ impl Block {
                 single.has_ended = true;
                 match &done {
                     Ok(_) => {
-                        let commit = transaction.commit(control)?;
-                        let is_ddl = matches!(nature, Nature::NonTransactionalDdl(_));
+                        let commit = transaction.commit(None, control)?;
+                        let is_ddl = matches!(nature, Nature::Ddl | Nature::NonTransactionalDdl(_));
                         self.safety.commit(commit, is_ddl || transaction.took_numbers(), None);
                         self.safety.wait().await?;
                     }

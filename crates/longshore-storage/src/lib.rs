@@ -107,7 +107,10 @@ pub use relation::Relation;
 pub use row_id::{CHUNK_ROWS_MAX, RowId};
 pub use statistics::{ColumnStatistics, Value};
 pub use sync::locks_held;
-pub use table::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, RelationId, Snapshot, Storage};
+pub use table::{
+    Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, ReferenceTiming, RelationId, Snapshot,
+    Storage,
+};
 pub use threads::in_threads;
 pub use transaction::{ActionRows, CommitError, Isolation, ReferenceChecks, RowEdit, RowRead, Savepoint, Transaction};
 pub use typed::{ColumnRange, Field, FieldType, Scalar};

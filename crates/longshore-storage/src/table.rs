@@ -39,7 +39,7 @@ pub use identity::RelationId;
 pub(crate) use index_build::IncrementalIndexBuild;
 pub(crate) use indexes::{IndexList, threads};
 pub(crate) use references::References;
-pub use references::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules};
+pub use references::{Defaults, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, ReferenceTiming};
 pub use snapshot::Snapshot;
 pub(crate) use swap::{AppendInProgress, TableSwap};
 

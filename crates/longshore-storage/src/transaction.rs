@@ -19,11 +19,12 @@ use crate::predicate::PredicateLog;
 use crate::relation::Relation;
 use crate::row_id::RowId;
 use crate::table::{Snapshot, Table};
-use crate::visibility::{StampId, View};
+use crate::visibility::{StampId, Time, View};
 
 mod begin;
 mod bulk;
 mod commit;
+mod deferral;
 mod error;
 mod failed_keys;
 mod foreign_key_reads;
@@ -44,6 +45,7 @@ pub use row_edit::RowEdit;
 pub use row_read::RowRead;
 pub use savepoint::Savepoint;
 
+use deferral::Deferral;
 use foreign_key_reads::ForeignKeyReads;
 
 /// What a transaction is guarded against.
@@ -75,6 +77,10 @@ pub struct Transaction {
     foreign_key_reads: Option<Box<ForeignKeyReads>>,
     /// Writes of which the foreign keys were seen to.
     foreign_keys_checked: usize,
+    /// Relations whose foreign keys it knows up to later times than its start, since it has added the last ones.
+    known_references: Vec<(Arc<Table>, Time)>,
+    /// Foreign keys that are checked later.
+    deferral: Deferral,
     /// A savepoint was made: every change must be undoable on its own.
     keeps_all: bool,
     /// How often it has gone back to a savepoint.
@@ -112,6 +118,8 @@ impl Transaction {
             log,
             foreign_key_reads: None,
             foreign_keys_checked: 0,
+            known_references: Vec::new(),
+            deferral: Deferral::default(),
             keeps_all: false,
             went_back: 0,
             ended: false,

@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 use longshore_storage::{
     Column, ColumnType, Datum, Freeze, Index, IndexKind, Isolation, KeptIndex, Memory, MergeKind, NewColumn,
-    ReferenceAction, ReferenceMatch, ReferenceRules, Relation, Schema, Time, Transaction, TransactionError,
-    Transactions, Uniqueness, key,
+    ReferenceAction, ReferenceMatch, ReferenceRules, ReferenceTiming, Relation, Schema, Time, Transaction,
+    TransactionError, Transactions, Uniqueness, key,
 };
 use longshore_testing::Random;
 use shuttle::thread;
@@ -322,6 +322,7 @@ impl Family {
             name: "fkey".to_owned(),
             columns: vec![(1, 0)],
             matching: ReferenceMatch::Simple,
+            timing: ReferenceTiming::Immediate,
             on_delete: self.action,
             on_update: self.action,
             defaults: None,

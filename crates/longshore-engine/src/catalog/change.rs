@@ -17,8 +17,11 @@ use longshore_storage::{Commit, CommitError, Isolation, Relation, RelationId, Tr
 use super::image::TableImage;
 use super::log::CatalogLog;
 use super::operations::Operations;
-use super::{Catalog, Definitions, Entry, LOADS, Rules, Sequence, Table, is_temporary};
+use super::{Catalog, Definitions, Entry, LOADS, Rules, Sequence, Table, is_temporary, next_version};
 use crate::Error;
+
+/// What is done once it is known what becomes of a change.
+pub(super) type Act = Box<dyn FnOnce() + Send>;
 
 /// A change that is not made yet.
 #[derive(Default)]
@@ -32,9 +35,9 @@ pub(crate) struct Change {
     /// What was loaded.
     pub(super) ledger: Option<Arc<Table>>,
     /// The rules of tables that get others.
-    rules: Vec<(Arc<Table>, Arc<Rules>)>,
-    then: Vec<Box<dyn FnOnce()>>,
-    otherwise: Vec<Box<dyn FnOnce()>>,
+    pub(super) rules: Vec<(Arc<Table>, Arc<Rules>)>,
+    pub(super) then: Vec<Act>,
+    pub(super) otherwise: Vec<Act>,
 }
 
 impl Change {
@@ -55,17 +58,17 @@ impl Change {
     }
 
     /// What is to be done once the change is made.
-    pub(crate) fn then(&mut self, act: impl FnOnce() + 'static) {
+    pub(crate) fn then(&mut self, act: impl FnOnce() + Send + 'static) {
         self.then.push(Box::new(act));
     }
 
     /// What is to be done if the change is not made after all.
-    pub(crate) fn otherwise(&mut self, undo: impl FnOnce() + 'static) {
+    pub(crate) fn otherwise(&mut self, undo: impl FnOnce() + Send + 'static) {
         self.otherwise.push(Box::new(undo));
     }
 
     /// The change is made.
-    fn keep(mut self) {
+    pub(super) fn keep(mut self) {
         self.otherwise.clear();
         self.then.drain(..).for_each(|act| act());
     }
@@ -85,6 +88,12 @@ impl Catalog {
         let result = change(&mut draft)?;
         draft.drop_lost_comments();
         self.check_names(&draft)?;
+        if let Some(fork) = &self.fork {
+            fork.check(&draft)?;
+            self.exchange(&mut draft);
+            fork.put_off(&mut draft);
+            return Ok(result);
+        }
         if let Some(log) = self.log.get() {
             let mut transaction = log.begin();
             self.describe(&draft, log, &mut transaction)?;
@@ -103,6 +112,9 @@ impl Catalog {
         change: impl FnOnce(&mut Change) -> Result<R, Error>,
         commit: impl FnOnce(Transaction) -> Result<Commit, CommitError>,
     ) -> Result<R, Error> {
+        if self.fork.is_some() {
+            return Err(Error::internal("a transaction block puts no relation in the place of another one"));
+        }
         let _alone = self.alone();
         let mut draft = self.draft();
         let result = change(&mut draft)?;
@@ -146,7 +158,7 @@ impl Catalog {
         Ok(())
     }
 
-    fn draft(&self) -> Change {
+    pub(super) fn draft(&self) -> Change {
         let mut draft = Change::default();
         draft.entries = self.read(Clone::clone);
         draft.sequences = self.sequences.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -156,7 +168,7 @@ impl Catalog {
     }
 
     /// Lets the draft and what there is change places.
-    fn exchange(&self, draft: &mut Change) {
+    pub(super) fn exchange(&self, draft: &mut Change) {
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
         let mut sequences = self.sequences.write().unwrap_or_else(PoisonError::into_inner);
         swap(&mut *entries, &mut draft.entries);
@@ -166,11 +178,16 @@ impl Catalog {
         for (table, rules) in &mut draft.rules {
             swap(&mut *table.rules.write().unwrap_or_else(PoisonError::into_inner), rules);
         }
-        self.version.fetch_add(1, Ordering::Release);
+        self.version.store(next_version(), Ordering::Release);
     }
 
     /// Says in a transaction what a draft changes.
-    fn describe(&self, draft: &Change, log: &Arc<CatalogLog>, transaction: &mut Transaction) -> Result<(), Error> {
+    pub(super) fn describe(
+        &self,
+        draft: &Change,
+        log: &Arc<CatalogLog>,
+        transaction: &mut Transaction,
+    ) -> Result<(), Error> {
         let mut operations = Operations::new();
         let is_kept = |entry: &Entry| !is_temporary(entry.name());
         let entries: Vec<Entry> = self.entries().into_iter().filter(is_kept).collect();

@@ -9,18 +9,19 @@
 //!
 //! `docs/format.md` describes every byte. Not here: rows, columns and indexes (`longshore-storage`).
 
+mod references;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use longshore_storage::{IndexKind, ReferenceMatch, RelationId, Storage};
-use sqlparser::ast::{Expr, ReferentialAction};
+use longshore_storage::{IndexKind, RelationId, Storage};
+use sqlparser::ast::Expr;
 
 use super::operations::{self, Operation, Operations};
 use super::sequence::SequenceImage;
 use super::wire::{Reader, Writer, damaged};
 use super::{
-    Check, ColumnRule, Commented, Definitions, Domain, IndexDefinition, Key, Origin, Reference, Role, Rules, UserType,
-    View,
+    Check, ColumnRule, Commented, Definitions, Domain, IndexDefinition, Key, Origin, Role, Rules, UserType, View,
 };
 use crate::Error;
 use crate::catalog::is_temporary;
@@ -350,19 +351,7 @@ fn put_rules(writer: &mut Writer, rules: &Rules) {
         put_columns(writer, &check.columns);
         writer.flag(check.is_valid);
     });
-    writer.list(&rules.references, |writer, reference| {
-        writer.text(&reference.name);
-        put_columns(writer, &reference.columns);
-        writer.text(&reference.table);
-        writer.list(&reference.referenced, |writer, column| writer.text(column));
-        writer.byte(match reference.matching {
-            ReferenceMatch::Simple => 0,
-            ReferenceMatch::Full => 1,
-        });
-        put_action(writer, reference.on_delete);
-        put_action(writer, reference.on_update);
-        writer.flag(reference.is_valid);
-    });
+    writer.list(&rules.references, references::put);
 }
 
 fn take_rules(reader: &mut Reader<'_>) -> Result<Rules, Error> {
@@ -407,37 +396,6 @@ fn take_rules(reader: &mut Reader<'_>) -> Result<Rules, Error> {
         let (name, condition) = (reader.text()?, take_expr(reader)?);
         Ok(Check { name, condition, columns: take_columns(reader)?, is_valid: reader.flag()? })
     })?;
-    let references = reader.list(|reader| {
-        let (name, columns, table) = (reader.text()?, take_columns(reader)?, reader.text()?);
-        let referenced = reader.list(Reader::text)?;
-        let matching = match reader.byte()? {
-            0 => ReferenceMatch::Simple,
-            1 => ReferenceMatch::Full,
-            other => return Err(damaged(&format!("{name} is a foreign key that matches by {other}"))),
-        };
-        let (on_delete, on_update) = (take_action(reader)?, take_action(reader)?);
-        Ok(Reference { name, columns, table, referenced, matching, on_delete, on_update, is_valid: reader.flag()? })
-    })?;
+    let references = reader.list(references::take)?;
     Ok(Rules { keys, columns, checks, references })
-}
-
-fn put_action(writer: &mut Writer, action: ReferentialAction) {
-    writer.byte(match action {
-        ReferentialAction::NoAction => 0,
-        ReferentialAction::Restrict => 1,
-        ReferentialAction::Cascade => 2,
-        ReferentialAction::SetNull => 3,
-        ReferentialAction::SetDefault => 4,
-    });
-}
-
-fn take_action(reader: &mut Reader<'_>) -> Result<ReferentialAction, Error> {
-    Ok(match reader.byte()? {
-        0 => ReferentialAction::NoAction,
-        1 => ReferentialAction::Restrict,
-        2 => ReferentialAction::Cascade,
-        3 => ReferentialAction::SetNull,
-        4 => ReferentialAction::SetDefault,
-        other => return Err(damaged(&format!("a foreign key has the action {other}"))),
-    })
 }

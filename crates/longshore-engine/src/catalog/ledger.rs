@@ -151,6 +151,11 @@ impl Catalog {
         if let Some(ledger) = self.ledger() {
             return Ok(ledger);
         }
+        if let Some(database) = self.origin() {
+            let made = database.ledger_or_make(make)?;
+            *self.ledger.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&made.0));
+            return Ok(made);
+        }
         let made = Arc::new(Table::of_ledger(make(schema()))?);
         self.change(|change| Ok(Ledger(Arc::clone(change.ledger.get_or_insert(made)))))
     }

@@ -16,7 +16,7 @@ use crate::{Error, ErrorKind};
 const SHOWN_MAX: usize = 8;
 
 /// All loads that run.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Loads(Arc<Mutex<State>>);
 
 #[derive(Default)]

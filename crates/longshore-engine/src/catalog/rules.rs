@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use longshore_storage::{Column, ColumnType, ReferenceMatch};
+use longshore_storage::{Column, ColumnType, ReferenceMatch, ReferenceTiming};
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, ReferentialAction, Value, Visit,
     VisitMut, Visitor, VisitorMut,
@@ -76,6 +76,7 @@ pub(crate) struct Reference {
     /// The names of its columns, one for each of `columns`; none until it is known which they are.
     pub(crate) referenced: Vec<String>,
     pub(crate) matching: ReferenceMatch,
+    pub(crate) timing: ReferenceTiming,
     pub(crate) on_delete: ReferentialAction,
     pub(crate) on_update: ReferentialAction,
     /// Whether rows that were there before it have been looked at: not with NOT VALID.

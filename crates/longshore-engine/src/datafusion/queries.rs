@@ -46,6 +46,7 @@ use super::{context, scan};
 use crate::catalog::{Catalog, Rules, Table};
 use crate::sql::headings;
 use crate::text::FileRejects;
+use crate::transaction::StatementTransaction;
 use crate::{Config, Error, ErrorKind, Function, Report, RowStream, blocking, panics};
 use retry::{Again, Source, may_help};
 
@@ -54,7 +55,7 @@ pub(crate) struct Queries {
     pub(super) state: SessionState,
     pub(super) functions: Arc<Functions>,
     pub(super) files: Files,
-    pool: Pool,
+    pool: Arc<Pool>,
 }
 
 impl Queries {
@@ -66,7 +67,17 @@ impl Queries {
         let (state, functions) = Functions::out_of(context::state(config, &memory));
         let files =
             Files { catalog, memory, tuning: config.tuning(), control: Arc::new(Control::new()), rejects: None };
-        Ok(Self { state, functions: Arc::new(functions), files, pool: Pool::start(config.threads)? })
+        Ok(Self { state, functions: Arc::new(functions), files, pool: Arc::new(Pool::start(config.threads)?) })
+    }
+
+    /// The same over another catalog.
+    pub(crate) fn with_catalog(&self, catalog: &Arc<Catalog>) -> Self {
+        Self {
+            state: self.state.clone(),
+            functions: Arc::clone(&self.functions),
+            files: Files { catalog: Arc::clone(catalog), ..self.files.clone() },
+            pool: Arc::clone(&self.pool),
+        }
     }
 
     /// All functions, sorted by name.
@@ -261,15 +272,16 @@ impl Queries {
         .await
     }
 
-    /// Appends all `rows`, converted to the types of `relation`, or none of them, in a transaction of its own. Returns
-    /// their number.
+    /// Appends all `rows`, converted to the types of `relation`, or none of them, as part of `transaction` if there is one,
+    /// otherwise in a transaction of its own. Returns their number.
     pub(crate) async fn append(
         &self,
         rows: RowStream,
         relation: &Arc<Relation>,
+        transaction: Option<&StatementTransaction>,
         control: &Arc<Control>,
     ) -> Result<u64, Error> {
-        let merged = insert::append(relation, rows, None, None, &OnConflict::stop(), control).await?;
+        let merged = insert::append(relation, rows, None, transaction, &OnConflict::stop(), control).await?;
         Ok(merged.inserted)
     }
 

@@ -11,7 +11,7 @@
 //! ```
 //! ONLY and `*` are about tables that inherit, which there are none of. Not here: what actions do (`statement::alter`).
 
-use sqlparser::ast::{AlterTableOperation, GeneratedAs, Ident, ObjectName};
+use sqlparser::ast::{AlterTableOperation, ConstraintCharacteristics, GeneratedAs, Ident, ObjectName};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
@@ -59,6 +59,11 @@ pub(crate) enum Action {
         column: Ident,
         if_exists: bool,
     },
+    /// A foreign key is checked at another time.
+    Timing {
+        constraint: Ident,
+        said: Option<ConstraintCharacteristics>,
+    },
     /// What is about the files of PostgreSQL, and means nothing here: of a column, if it names one.
     Layout(Option<Ident>),
 }
@@ -85,6 +90,10 @@ fn parsed(parser: &mut Parser) -> Result<AlterTable, ParserError> {
 fn action(parser: &mut Parser) -> Result<Action, ParserError> {
     if let Some(action) = parser.maybe_parse(own_action)? {
         return Ok(action);
+    }
+    if parser.parse_keywords(&[Keyword::ALTER, Keyword::CONSTRAINT]) {
+        let constraint = parser.parse_identifier()?;
+        return Ok(Action::Timing { constraint, said: parser.parse_constraint_characteristics()? });
     }
     let is_column = parser.peek_keyword(Keyword::ALTER);
     if is_column && let Some(action) = parser.maybe_parse(column_action)? {

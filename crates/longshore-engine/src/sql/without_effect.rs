@@ -1,6 +1,6 @@
 //! Words that say how PostgreSQL goes about it, and mean nothing here: `CHECK (condition) NO INHERIT` and `FROM ONLY t`, as no
-//! table inherits; `DROP INDEX CONCURRENTLY`; `[NOT] DEFERRABLE` of a transaction, which never waits; the condition in
-//! `ON CONFLICT (a) WHERE condition DO`, which names a partial index, as no unique index is partial.
+//! table inherits; `DROP INDEX CONCURRENTLY`; the condition in `ON CONFLICT (a) WHERE condition DO`, which names a partial
+//! index, as no unique index is partial.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -16,9 +16,6 @@ pub(super) fn leave_out(tokens: &mut Vec<TokenWithSpan>) {
             tokens.remove(*third);
         }
         return;
-    }
-    if is(*first, "begin") || is(*first, "start") || is(*first, "set") {
-        return deferrable(tokens);
     }
     if is(*first, "create") || is(*first, "alter") {
         no_inherit(tokens);
@@ -44,22 +41,6 @@ fn no_inherit(tokens: &mut Vec<TokenWithSpan>) {
         }
         follows_parenthesis = *token == Token::RParen;
         at += 1;
-    }
-}
-
-/// `[,] [NOT] DEFERRABLE` of BEGIN, START TRANSACTION and SET TRANSACTION.
-fn deferrable(tokens: &mut Vec<TokenWithSpan>) {
-    let said: Vec<usize> = said(tokens).collect();
-    let is = |place: usize, word: &str| is_word(&tokens[said[place]].token, word);
-    if is(0, "set") && !is(1, "transaction") && !is(1, "session") {
-        return;
-    }
-    let Some(place) = (1..said.len()).find(|place| is(*place, "deferrable")) else { return };
-    let first = if is(place - 1, "not") { place - 1 } else { place };
-    let first = if tokens[said[first - 1]].token == Token::Comma { first - 1 } else { first };
-    let is_alone = first == 2 && is(0, "set");
-    if !is_alone {
-        tokens.drain(said[first]..=said[place]);
     }
 }
 
@@ -148,10 +129,6 @@ mod tests {
             (
                 "INSERT INTO t VALUES (1) ON CONFLICT (a) WHERE b > (0) DO NOTHING",
                 "INSERT INTO t VALUES (1) ON CONFLICT(a) DO NOTHING",
-            ),
-            (
-                "BEGIN ISOLATION LEVEL SERIALIZABLE, READ ONLY, NOT DEFERRABLE",
-                "BEGIN ISOLATION LEVEL SERIALIZABLE, READ ONLY",
             ),
         ] {
             match parse(sql) {

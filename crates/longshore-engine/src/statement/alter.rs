@@ -148,7 +148,7 @@ fn pass(action: &Action) -> u8 {
         Action::Plain(operation) => operation.as_ref(),
         Action::DropIdentity { .. } | Action::DropExpression { .. } => return 0,
         Action::AddIdentity { .. } | Action::SetIdentity { .. } => return 3,
-        Action::Logged(_) | Action::Schema(_) | Action::Layout(_) => return 4,
+        Action::Logged(_) | Action::Schema(_) | Action::Layout(_) | Action::Timing { .. } => return 4,
     };
     match operation {
         AlterTableOperation::DropColumn { .. } | AlterTableOperation::DropConstraint { .. } => 0,
@@ -173,6 +173,7 @@ fn apply(context: &Context<'_>, draft: &mut Draft, action: Action, notices: &mut
         Action::SetIdentity { column, always, options } => {
             return draft.set_identity(context, &column, always, &options);
         }
+        Action::Timing { constraint, said } => return draft.set_timing(&constraint, said.as_ref()),
         Action::DropIdentity { column, if_exists } => return draft.drop_identity(&column, if_exists, notices),
         Action::DropExpression { column, if_exists } => return draft.drop_expression(&column, if_exists, notices),
         Action::Layout(column) => return column.map_or(Ok(()), |column| draft.column(&column).map(drop)),

@@ -23,6 +23,7 @@ pub(crate) use keys::of_index;
 
 use crate::catalog::{Catalog, Check, Entry, Key, Rules, Sequence, Table, columns_read};
 use crate::sql::{self, headings, names, repeated};
+use crate::statement::drop::empty_in_block;
 use crate::statement::foreign::{self, ColumnDefaults, dependents};
 use crate::statement::storage::TableStorage;
 use crate::statement::{Context, refuse, temporary};
@@ -54,14 +55,13 @@ pub(crate) async fn create_table(context: &Context<'_>, mut create: CreateTable)
     let definition = definition(&name, &create.columns, &create.constraints, &create.table_options, &is_taken)?;
     definition.check(context, &name, |name| catalog.sequence(name).is_some())?;
     let Definition { schema, mut rules, sequences, storage } = definition;
-    foreign::tell_deferred(context, &create.columns, &create.constraints);
     foreign::resolve_all(context, &name, (schema.columns(), storage.is_logged), &mut rules)?;
     further.add_indexes(catalog, &name, schema.columns(), &mut rules)?;
     let defaults = foreign::defaults(context, schema.columns(), &rules)?;
     let relation = context.database.relation(&name, schema);
     storage.apply(&relation);
     let table = Table::new(&name, relation.into(), rules)?;
-    replace.insert(catalog, table, sequences, &defaults)?;
+    replace.insert(context, table, sequences, &defaults)?;
     further.comment(catalog, &name)?;
     temporary::note(context, &name, create.on_commit.as_ref());
     Ok(Outcome::done("CREATE TABLE"))
@@ -112,8 +112,10 @@ pub(crate) async fn create_of(
     let schema = schema_of_query(name, rows.schema(), given)?;
     let relation = Arc::new(context.database.relation(name, schema));
     storage.apply(&relation);
-    let rows = context.database.queries.append(rows, &relation, context.control).await?;
-    replace.insert(&context.database.catalog, Table::new(name, relation, Rules::default())?, Vec::new(), &None)?;
+    // In a block the rows are its own until it commits.
+    let transaction = context.database.catalog.is_fork().then_some(context.transaction.as_ref());
+    let rows = context.database.queries.append(rows, &relation, transaction, context.control).await?;
+    replace.insert(context, Table::new(name, relation, Rules::default())?, Vec::new(), &None)?;
     Ok(Report { rows, seconds: started.elapsed().as_secs_f64(), ..Report::default() })
 }
 
@@ -151,14 +153,15 @@ impl Replace {
     /// what its foreign keys ask for.
     pub(crate) fn insert(
         self,
-        catalog: &Catalog,
+        context: &Context<'_>,
         table: Table,
         own: Vec<Arc<Sequence>>,
         defaults: &ColumnDefaults,
     ) -> Result<(), Error> {
         let table = Arc::new(table);
+        let catalog = &context.database.catalog;
         // What is replaced is freed after the catalog is open to others again.
-        let _replaced = catalog.change(|change| {
+        let replaced = catalog.change(|change| {
             let (entries, sequences) = (&mut change.entries, &mut change.sequences);
             if let Some(existing) = entries.get(&table.name) {
                 if self.if_not_exists {
@@ -178,7 +181,7 @@ impl Replace {
                 }
                 sequences.insert(sequence.name.clone(), sequence);
             }
-            foreign::bind_all(entries, &table, defaults)?;
+            foreign::bind_all(context, entries, &table, defaults)?;
             let replaced = entries.insert(table.name.clone(), Entry::Table(Arc::clone(&table)));
             change.otherwise(move || foreign::unbind_all(&table));
             if let Some(Entry::Table(replaced)) = &replaced {
@@ -187,7 +190,7 @@ impl Replace {
             }
             Ok(replaced)
         })?;
-        Ok(())
+        empty_in_block(context, replaced.iter())
     }
 }
 

@@ -124,7 +124,7 @@ async fn make(
         storage.apply(&relation);
         let relation = blocking::run(context.control, move |_| database.adopt(&of_table, relation)).await?;
         let table = Table::new(name, Arc::new(relation), Rules::default())?;
-        replace.insert(&context.database.catalog, table, Vec::new(), &None)?;
+        replace.insert(context, table, Vec::new(), &None)?;
         report.rows = loaded.rows;
     }
     let notice = rejects::notice(&loaded.rejects, &told, loaded.rows, None);

@@ -28,7 +28,7 @@ pub(crate) fn drop_objects(
     // What is dropped is freed after the catalog is open to others again.
     let catalog = &context.database.catalog;
     let mut notices = Vec::new();
-    let _dropped = catalog.change(|change| {
+    let dropped = catalog.change(|change| {
         let entries = &mut change.entries;
         let mut dropped = Vec::new();
         for name in &names {
@@ -54,7 +54,24 @@ pub(crate) fn drop_objects(
         finish(catalog, change, &mut dropped, cascade)?;
         Ok(dropped)
     })?;
+    empty_in_block(context, dropped.iter())?;
     Ok(Outcome::done(format!("DROP {}", kind.to_uppercase())).with_notices(notices))
+}
+
+/// Deletes the rows of what a transaction block has dropped: for the block they are gone, and so are their foreign keys, while
+/// others have the table until it commits.
+pub(crate) fn empty_in_block<'a>(context: &Context<'_>, dropped: impl Iterator<Item = &'a Entry>) -> Result<(), Error> {
+    if !context.database.catalog.is_fork() {
+        return Ok(());
+    }
+    let tables: Vec<Arc<Table>> = dropped.filter_map(Entry::table).collect();
+    if tables.is_empty() {
+        return Ok(());
+    }
+    context
+        .transaction
+        .with(|transaction| tables.iter().try_for_each(|table| transaction.truncate(&table.relation)))?;
+    foreign::run_actions(context)
 }
 
 /// Drops what depends on entries that were taken out of the catalog, or refuses because of that.

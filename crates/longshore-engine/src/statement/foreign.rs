@@ -8,25 +8,24 @@
 //! that others refer to ([`dependents`]).
 
 mod actions;
+mod binding;
 mod characteristics;
 pub(crate) mod dependents;
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use longshore_storage::{Column, Datum, ForeignKey, ReferenceAction, ReferenceMatch, ReferenceRules, Relation, lists};
+use longshore_storage::{Column, ReferenceMatch, Relation};
 use sqlparser::ast::{
     ColumnDef, ColumnOption, ConstraintReferenceMatchKind, ForeignKeyConstraint, Ident, ReferentialAction,
     TableConstraint,
 };
 
 pub(crate) use actions::{check_action_rows, run_actions};
-use characteristics::refuse_characteristics;
-pub(crate) use characteristics::tell_deferred;
+pub(crate) use binding::{ColumnDefaults, bind, bind_all, defaults, unbind, unbind_all};
+pub(crate) use characteristics::{set_constraints, timing};
 
 use crate::catalog::{Entry, Key, Reference, Role, Rules, Table, is_temporary};
-use crate::datafusion::datum;
 use crate::sql::names;
 use crate::statement::Context;
 use crate::{Error, ErrorKind};
@@ -89,7 +88,7 @@ pub(crate) fn reference_of(
     key: &ForeignKeyConstraint,
     is_taken: impl Fn(&str) -> bool,
 ) -> Result<Reference, Error> {
-    refuse_characteristics(key.characteristics.as_ref())?;
+    let timing = timing(key.characteristics.as_ref())?;
     let matching = match key.match_kind {
         None | Some(ConstraintReferenceMatchKind::Simple) => ReferenceMatch::Simple,
         Some(ConstraintReferenceMatchKind::Full) => ReferenceMatch::Full,
@@ -131,6 +130,7 @@ pub(crate) fn reference_of(
         table: names::relation(&key.foreign_table)?,
         referenced,
         matching,
+        timing,
         on_delete: key.on_delete.unwrap_or(ReferentialAction::NoAction),
         on_update: key.on_update.unwrap_or(ReferentialAction::NoAction),
         is_valid: true,
@@ -238,125 +238,6 @@ fn key_of<'k>(positions: &[usize], keys: &'k [Key]) -> Option<&'k Key> {
     })
 }
 
-/// The default of each of some columns, for SET DEFAULT; `None` where no action asks for them.
-pub(crate) type ColumnDefaults = Option<Vec<(usize, Default)>>;
-
-/// What a column gets by SET DEFAULT.
-#[derive(Clone, Debug)]
-pub(crate) enum Default {
-    /// One value, in the only row of an array.
-    Value(arrow_array::ArrayRef, longshore_storage::ColumnType),
-    /// Another one in every row.
-    Volatile,
-}
-
-/// Lets the relation of a table obey a foreign key that is among its rules, or is going to be. Its columns are known
-/// ([`resolve`]). Unless `is_trusted`, all rows are checked, on all threads, unless `is_cancelled`.
-pub(crate) fn bind(
-    table: &Table,
-    reference: &Reference,
-    parent: &Table,
-    defaults: ColumnDefaults,
-    is_trusted: bool,
-    is_cancelled: &(dyn Fn() -> bool + Sync),
-) -> Result<Arc<ForeignKey>, Error> {
-    let positions = positions(reference, parent.relation.schema().columns())?;
-    let rules = parent.rules();
-    let key = key_of(&positions, &rules.keys)
-        .ok_or_else(|| Error::internal(format!("the key that {} refers to is not there", reference.name)))?;
-    let index = parent.relation.indexes().into_iter().find(|index| index.name() == key.name);
-    let index = index.ok_or_else(|| Error::internal(format!("the index of {} is not there", key.name)))?;
-    let rules = ReferenceRules {
-        name: reference.name.clone(),
-        columns: reference.columns.iter().copied().zip(positions).collect(),
-        matching: reference.matching,
-        on_delete: action(reference.on_delete),
-        on_update: action(reference.on_update),
-        defaults: defaults.map(|defaults| -> Arc<longshore_storage::Defaults> {
-            Arc::new(move |column, take| match defaults.iter().find(|(of, _)| *of == column) {
-                Some((_, Default::Value(array, column_type))) => {
-                    take(datum(&lists::encode_array(array), *column_type, 0));
-                    Ok(())
-                }
-                Some((_, Default::Volatile)) => {
-                    Err("it is another one for every row, which SET DEFAULT does not support".to_owned())
-                }
-                None => {
-                    take(Datum::Null);
-                    Ok(())
-                }
-            })
-        }),
-    };
-    Ok(table.relation.add_foreign_key_unless(rules, &parent.relation, &index, is_trusted, is_cancelled)?)
-}
-
-/// Lets the relation of a table no longer obey the foreign key of a name.
-pub(crate) fn unbind(table: &Table, name: &str) {
-    for key in table.relation.foreign_keys().iter().filter(|key| key.name() == name) {
-        table.relation.drop_foreign_key(key);
-    }
-}
-
-/// Lets an empty table that is not in the catalog yet obey its foreign keys, to the tables of the catalog and to itself.
-/// If one cannot be, none is.
-pub(crate) fn bind_all(
-    entries: &BTreeMap<String, Entry>,
-    table: &Table,
-    defaults: &ColumnDefaults,
-) -> Result<(), Error> {
-    let rules = table.rules();
-    for (at, reference) in rules.references.iter().enumerate() {
-        let bound = if reference.table == table.name {
-            bind(table, reference, table, defaults.clone(), true, &|| false)
-        } else {
-            match entries.get(&reference.table) {
-                Some(Entry::Table(parent)) => bind(table, reference, parent, defaults.clone(), true, &|| false),
-                _ => Err(no_table(&reference.table)),
-            }
-        };
-        if let Err(error) = bound {
-            rules.references[..at].iter().for_each(|bound| unbind(table, &bound.name));
-            return Err(error);
-        }
-    }
-    Ok(())
-}
-
-/// Lets the relation of a table that is dropped no longer obey any foreign key.
-pub(crate) fn unbind_all(table: &Table) {
-    for key in table.relation.foreign_keys() {
-        table.relation.drop_foreign_key(&key);
-    }
-}
-
-/// The defaults of the columns that refer, as far as a foreign key asks for them.
-pub(crate) fn defaults(context: &Context<'_>, columns: &[Column], rules: &Rules) -> Result<ColumnDefaults, Error> {
-    let sets_default =
-        |reference: &&Reference| [reference.on_delete, reference.on_update].contains(&ReferentialAction::SetDefault);
-    let mut wanted: Vec<usize> =
-        rules.references.iter().filter(sets_default).flat_map(|reference| reference.columns.clone()).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    if wanted.is_empty() {
-        return Ok(None);
-    }
-    let mut found = Vec::with_capacity(wanted.len());
-    for column in wanted {
-        let described = &columns[column];
-        let queries = &context.database.queries;
-        let value = queries.default_value(described, rules.origin(column), &context.execution())?;
-        found.push((
-            column,
-            match value {
-                Some(array) => Default::Value(array, described.column_type),
-                None => Default::Volatile,
-            },
-        ));
-    }
-    Ok(Some(found))
-}
-
 /// Resolves the foreign keys of a table to come, whose rules are complete otherwise.
 pub(crate) fn resolve_all(
     context: &Context<'_>,
@@ -392,16 +273,6 @@ pub(crate) fn no_table(name: &str) -> Error {
     Error::not_found(format!("table {name}, which a foreign key refers to, does not exist; create it first"))
 }
 
-fn action(action: ReferentialAction) -> ReferenceAction {
-    match action {
-        ReferentialAction::NoAction => ReferenceAction::NoAction,
-        ReferentialAction::Restrict => ReferenceAction::Restrict,
-        ReferentialAction::Cascade => ReferenceAction::Cascade,
-        ReferentialAction::SetNull => ReferenceAction::SetNull,
-        ReferentialAction::SetDefault => ReferenceAction::SetDefault,
-    }
-}
-
 fn invalid(message: String) -> Error {
     Error::new(ErrorKind::InvalidForeignKey, message)
 }
@@ -432,6 +303,7 @@ impl Reference {
                 let _ = write!(sql, " ON {event} {action}");
             }
         }
+        sql.push_str(characteristics::described(self.timing));
         if !self.is_valid {
             sql.push_str(" NOT VALID");
         }

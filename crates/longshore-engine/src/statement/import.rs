@@ -308,7 +308,9 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             | Parsed::Checkpoint
             | Parsed::Backup(_)
             | Parsed::Summarize(_)
-            | Parsed::Pivot(_) => {
+            | Parsed::Pivot(_)
+            | Parsed::SchemaElements(_)
+            | Parsed::SetConstraints(_) => {
                 return Err(foreign(&path, "this", "COPY table FROM 'file'"));
             }
         };
@@ -378,7 +380,7 @@ async fn load(
     let bytes_read = fs::metadata(&file.path).map_err(|error| Error::io("read", &file.path, &error))?.len();
     let queries = &context.database.queries;
     let rows = queries.read_parquet(&file.path, relation.schema(), context.control).await?;
-    let rows = queries.append(rows, &relation, context.control).await?;
+    let rows = queries.append(rows, &relation, None, context.control).await?;
     Ok((relation, Report { rows, bytes_read, ..Report::default() }))
 }
 

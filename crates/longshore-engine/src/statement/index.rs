@@ -35,6 +35,14 @@ pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex)
         )));
     }
     create::check_index(context, &table, &key)?;
+    catalog.check_own(&table)?;
+    if catalog.is_fork() && key.role.is_unique() && context.transaction.snapshot(&table.relation).rows() > 0 {
+        return Err(Error::unsupported(format!(
+            "a UNIQUE index over rows that the same transaction block has written is not supported; make index {} before the \
+             rows, or after COMMIT",
+            key.name
+        )));
+    }
     let database = Arc::clone(context.database);
     blocking::run(context.control, move |control| database.catalog.add_key(&table, &key, control)).await?;
     Ok(Outcome::done("CREATE INDEX"))

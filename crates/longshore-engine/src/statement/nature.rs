@@ -1,21 +1,24 @@
 //! What statements do to transaction blocks.
 
-use sqlparser::ast::Statement;
+use sqlparser::ast::{ObjectType, Statement};
 
 use crate::catalog::Catalog;
 use crate::sql::domain::DomainVerb;
 use crate::sql::objects::{ObjectStatement, Upkeep};
 use crate::sql::sequence::{SequenceStatement, Verb};
-use crate::sql::{self, Parsed};
+use crate::sql::{self, Parsed, names};
 use crate::statement::with_changes;
 use crate::transaction::Nature;
 
 /// What a statement does to a transaction block.
 pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
     match parsed {
-        Parsed::Empty | Parsed::CopyTo(_) | Parsed::Checkpoint | Parsed::Summarize(_) | Parsed::Pivot(_) => {
-            Nature::Reads
-        }
+        Parsed::Empty
+        | Parsed::SetConstraints(_)
+        | Parsed::CopyTo(_)
+        | Parsed::Checkpoint
+        | Parsed::Summarize(_)
+        | Parsed::Pivot(_) => Nature::Reads,
         Parsed::CopyFrom(copy)
             if catalog.get(&copy.table).is_none() && copy.options.iter().any(|option| option.name == "AUTO") =>
         {
@@ -23,34 +26,38 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         }
         Parsed::CopyFrom(_) => Nature::Writes,
         Parsed::CreateFrom(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
+        Parsed::SchemaElements(_) => Nature::Ddl,
         Parsed::Export(_) => Nature::Export("EXPORT DATABASE"),
         Parsed::Backup(_) => Nature::Export("BACKUP DATABASE"),
         Parsed::Import(_) => Nature::NonTransactionalDdl("IMPORT DATABASE"),
-        Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => {
-            Nature::NonTransactionalDdl("CREATE SEQUENCE")
-        }
+        Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => Nature::Ddl,
         Parsed::Sequence(_) => Nature::NonTransactionalDdl("ALTER SEQUENCE"),
-        Parsed::AlterTable(_) => Nature::NonTransactionalDdl("ALTER TABLE"),
+        Parsed::AlterTable(alter) => {
+            let table = names::relation(&alter.name).ok().and_then(|name| catalog.table(&name));
+            let is_own = table.is_some_and(|table| catalog.is_own(&table));
+            if is_own { Nature::Ddl } else { Nature::NonTransactionalDdl("ALTER TABLE") }
+        }
         Parsed::Domain(statement) => match statement.verb {
-            DomainVerb::Create { .. } => Nature::NonTransactionalDdl("CREATE DOMAIN"),
+            DomainVerb::Create { .. } => Nature::Ddl,
             _ => Nature::NonTransactionalDdl("ALTER DOMAIN"),
         },
         Parsed::Object(statement) => match statement.as_ref() {
             ObjectStatement::Alter(_) => Nature::NonTransactionalDdl("ALTER"),
-            ObjectStatement::Comment(_) => Nature::NonTransactionalDdl("COMMENT ON"),
+            ObjectStatement::Comment(_) => Nature::Ddl,
             ObjectStatement::Upkeep(Upkeep { is_vacuum: true, .. }) => Nature::NonTransactionalDdl("VACUUM"),
             ObjectStatement::Upkeep(_) => Nature::Reads,
         },
         Parsed::Sql(statement) => match statement.as_ref() {
-            Statement::CreateTable(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
-            Statement::CreateView(_) => Nature::NonTransactionalDdl("CREATE VIEW"),
-            Statement::CreateIndex(_) => Nature::NonTransactionalDdl("CREATE INDEX"),
-            Statement::CreateType { .. } => Nature::NonTransactionalDdl("CREATE TYPE"),
+            Statement::CreateTable(_)
+            | Statement::CreateView(_)
+            | Statement::CreateIndex(_)
+            | Statement::CreateType { .. }
+            | Statement::CreateSchema { .. }
+            | Statement::DropDomain(_) => Nature::Ddl,
             Statement::AlterType(_) => Nature::NonTransactionalDdl("ALTER TYPE"),
-            Statement::DropDomain(_) => Nature::NonTransactionalDdl("DROP DOMAIN"),
-            Statement::CreateSchema { .. } => Nature::NonTransactionalDdl("CREATE SCHEMA"),
             Statement::AlterIndex { .. } => Nature::NonTransactionalDdl("ALTER INDEX"),
-            Statement::Drop { .. } => Nature::NonTransactionalDdl("DROP"),
+            Statement::Drop { object_type: ObjectType::Index, .. } => Nature::NonTransactionalDdl("DROP INDEX"),
+            Statement::Drop { .. } => Nature::Ddl,
             Statement::Insert(_)
             | Statement::Update(_)
             | Statement::Delete(_)

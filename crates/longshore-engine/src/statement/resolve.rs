@@ -56,6 +56,7 @@ pub(crate) fn resolve(parsed: &mut Parsed, sql: &str, catalog: &Catalog, path: &
         Parsed::Domain(statement) => names.domain(statement),
         Parsed::Summarize(query) => names.visit(query.as_mut()),
         Parsed::Pivot(pivot) => names.visit(&mut pivot.relation),
+        Parsed::SchemaElements(_) | Parsed::SetConstraints(_) => Ok(()),
         Parsed::Sql(statement) => names.statement(statement, sql),
     }
 }

@@ -5,16 +5,15 @@
 use std::sync::Arc;
 
 use longshore_load::Control;
-use longshore_storage::Isolation;
 
 use crate::catalog::{Entry, Table};
 use crate::statement::{Context, foreign};
-use crate::transaction::{Modes, StatementTransaction};
+use crate::transaction::{Level, Modes, StatementTransaction};
 use crate::{Database, Error};
 
 /// Lets all tables obey their foreign keys.
 pub(crate) fn bind_references(database: &Arc<Database>) -> Result<(), Error> {
-    let modes = Modes { isolation: Isolation::Snapshot, read_only: true };
+    let modes = Modes::new(Level::Snapshot, true);
     let transaction =
         StatementTransaction::begin(&database.transactions, modes, &Arc::default(), &Arc::default(), false);
     let control = Arc::new(Control::new());

@@ -17,6 +17,14 @@ pub(crate) fn name_of(name: &ObjectName) -> Result<String, Error> {
     }
 }
 
+/// The name that CREATE SCHEMA says, or that of the owner.
+pub(crate) fn name_said(schema: &SchemaName) -> Result<String, Error> {
+    match schema {
+        SchemaName::Simple(name) | SchemaName::NamedAuthorization(name, _) => name_of(name),
+        SchemaName::UnnamedAuthorization(owner) => names::identifier(owner),
+    }
+}
+
 /// CREATE SCHEMA.
 pub(crate) fn create(
     context: &Context<'_>,
@@ -25,17 +33,10 @@ pub(crate) fn create(
     further: &[Option<&Vec<SqlOption>>],
 ) -> Result<Outcome, Error> {
     let mut notices = Vec::new();
-    let name = match schema {
-        SchemaName::Simple(name) => name_of(name)?,
-        SchemaName::NamedAuthorization(name, owner) => {
-            notices.extend(owner_notice(&owner.value));
-            name_of(name)?
-        }
-        SchemaName::UnnamedAuthorization(owner) => {
-            notices.extend(owner_notice(&owner.value));
-            names::identifier(owner)?
-        }
-    };
+    let name = name_said(schema)?;
+    if let SchemaName::NamedAuthorization(_, owner) | SchemaName::UnnamedAuthorization(owner) = schema {
+        notices.extend(owner_notice(&owner.value));
+    }
     if further.iter().any(Option::is_some) {
         return Err(Error::unsupported("CREATE SCHEMA takes a name and AUTHORIZATION only"));
     }
@@ -112,7 +113,7 @@ pub(crate) fn drop_schemas(
         }
     }
     // What is dropped is freed after the catalog is open to others again.
-    let _dropped = catalog.change(|change| {
+    let dropped = catalog.change(|change| {
         let mut gone = Vec::new();
         for schema in &found {
             let (entries, sequences) = objects_of(catalog, schema);
@@ -129,6 +130,7 @@ pub(crate) fn drop_schemas(
         drop::finish(catalog, change, &mut gone, true)?;
         Ok(gone)
     })?;
+    drop::empty_in_block(context, dropped.iter())?;
     Ok(Outcome::done("DROP SCHEMA").with_notices(notices))
 }
 

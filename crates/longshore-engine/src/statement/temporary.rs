@@ -17,7 +17,10 @@ use crate::{Database, Error};
 /// Notes what ON COMMIT says of a new table.
 pub(crate) fn note(context: &Context<'_>, name: &str, on_commit: Option<&OnCommit>) {
     let at_commit = match on_commit {
-        None | Some(OnCommit::PreserveRows) => return,
+        None | Some(OnCommit::PreserveRows) => {
+            context.transaction.numbers().temporary.forget(name);
+            return;
+        }
         Some(OnCommit::DeleteRows) => AtCommit::DeleteRows,
         Some(OnCommit::Drop) => AtCommit::Drop,
     };
@@ -26,6 +29,7 @@ pub(crate) fn note(context: &Context<'_>, name: &str, on_commit: Option<&OnCommi
 
 /// Does what ON COMMIT says of temporary tables, when no transaction block is open.
 pub(crate) fn at_end(database: &Arc<Database>, session: &LastNumbers) -> Result<(), Error> {
+    let database = database.base();
     let catalog = &database.catalog;
     for (name, at_commit) in session.temporary.take() {
         let Some(table) = catalog.table(&name) else { continue };

@@ -1,15 +1,14 @@
 //! BEGIN, COMMIT, ROLLBACK, savepoints and SET TRANSACTION. Not here: what a block is (`transaction`).
 
 use longshore_load::Control;
-use longshore_storage::Isolation;
 use sqlparser::ast::{
     ContextModifier, Expr, ObjectName, Set, Statement, TransactionAccessMode, TransactionIsolationLevel,
     TransactionMode,
 };
 
-use crate::sql::names;
+use crate::sql::{deferrable, names};
 use crate::statement::settings::{bool_of, on_or_off, word};
-use crate::transaction::{Block, Ended, Modes};
+use crate::transaction::{Block, Ended, Level, Modes};
 use crate::{Error, Outcome, Report};
 
 /// Executes `statement` if it is about the session's transactions.
@@ -17,7 +16,7 @@ pub(crate) fn control(block: &mut Block, control: &Control, statement: &Statemen
     Some(match statement {
         Statement::StartTransaction { .. } => begin(block, statement),
         Statement::Commit { chain, modifier: None, .. } => commit(block, *chain, control),
-        Statement::Rollback { chain, savepoint: None } => Ok(ended(block.rollback(*chain), "ROLLBACK")),
+        Statement::Rollback { chain, savepoint: None } => block.rollback(*chain).map(|done| ended(done, "ROLLBACK")),
         Statement::Rollback { savepoint: Some(name), .. } => {
             names::identifier(name).and_then(|name| block.rollback_to(&name)).map(|()| Outcome::done("ROLLBACK"))
         }
@@ -27,7 +26,13 @@ pub(crate) fn control(block: &mut Block, control: &Control, statement: &Statemen
         Statement::ReleaseSavepoint { name } => {
             names::identifier(name).and_then(|name| block.release(&name)).map(|()| Outcome::done("RELEASE"))
         }
-        Statement::Set(Set::SetTransaction { modes, snapshot: None, session }) => set(block, modes, *session),
+        Statement::Set(Set::SetTransaction { modes, snapshot, session }) => {
+            let deferrable = match snapshot {
+                Some(snapshot) => Some(deferrable::of_snapshot(&snapshot.value)?),
+                None => None,
+            };
+            set(block, modes, deferrable, *session)
+        }
         Statement::Set(Set::SingleAssignment { scope, hivevar: false, variable, values }) => {
             let is_local = *scope == Some(ContextModifier::Local);
             if variable.to_string().eq_ignore_ascii_case("synchronous_commit")
@@ -47,31 +52,38 @@ pub(crate) fn ends_block(statement: &Statement) -> bool {
 }
 
 /// The settings of transactions that a session has.
-pub(crate) const SESSION_SETTINGS: [&str; 3] =
-    ["default_transaction_isolation", "default_transaction_read_only", "synchronous_commit"];
+pub(crate) const SESSION_SETTINGS: [&str; 4] = [
+    "default_transaction_deferrable",
+    "default_transaction_isolation",
+    "default_transaction_read_only",
+    "synchronous_commit",
+];
 
 /// The settings of transactions that SHOW knows, and their values.
-pub(crate) fn settings(block: &Block) -> [(&'static str, String); 5] {
+pub(crate) fn settings(block: &Block) -> [(&'static str, String); 7] {
     let (now, defaults) = (block.modes(), block.defaults());
     [
         ("synchronous_commit", on_or_off(block.synchronous_commit()).to_owned()),
-        ("default_transaction_isolation", isolation_name(defaults.isolation).to_owned()),
+        ("default_transaction_isolation", defaults.level.word().to_owned()),
         ("default_transaction_read_only", on_or_off(defaults.read_only).to_owned()),
-        ("transaction_isolation", isolation_name(now.isolation).to_owned()),
+        ("default_transaction_deferrable", on_or_off(defaults.deferrable).to_owned()),
+        ("transaction_deferrable", on_or_off(now.deferrable).to_owned()),
+        ("transaction_isolation", now.level.word().to_owned()),
         ("transaction_read_only", on_or_off(now.read_only).to_owned()),
     ]
 }
 
 fn begin(block: &mut Block, statement: &Statement) -> Result<Outcome, Error> {
-    let Statement::StartTransaction { modes, begin, modifier: None, statements, exception: None, .. } = statement
-    else {
-        return Err(Error::unsupported("BEGIN takes ISOLATION LEVEL, READ ONLY and READ WRITE only"));
+    let refused = || Error::unsupported("BEGIN takes ISOLATION LEVEL, READ ONLY, READ WRITE and [NOT] DEFERRABLE only");
+    let Statement::StartTransaction { modes, begin, modifier, statements, exception: None, .. } = statement else {
+        return Err(refused());
     };
+    let deferrable = deferrable::of_begin(*modifier).map_err(|_| refused())?;
     if !statements.is_empty() {
         return Err(Error::unsupported("BEGIN ... END with statements in it is not supported; send them one by one"));
     }
     let tag = if *begin { "BEGIN" } else { "START TRANSACTION" };
-    let modes = with_modes(block.defaults(), modes);
+    let modes = with_modes(block.defaults(), modes, deferrable);
     Ok(if block.begin(modes)? {
         Outcome::done(tag)
     } else {
@@ -95,12 +107,17 @@ fn remarked(tag: &str, notice: &str) -> Outcome {
     Outcome::Done { tag: tag.to_owned(), report: Report::default(), notice: Some(notice.to_owned()) }
 }
 
-fn set(block: &mut Block, modes: &[TransactionMode], session: bool) -> Result<Outcome, Error> {
+fn set(
+    block: &mut Block,
+    modes: &[TransactionMode],
+    deferrable: Option<bool>,
+    session: bool,
+) -> Result<Outcome, Error> {
     if session {
-        block.set_defaults(with_modes(block.defaults(), modes));
+        block.set_defaults(with_modes(block.defaults(), modes, deferrable));
         return Ok(Outcome::done("SET"));
     }
-    let modes = with_modes(block.modes(), modes);
+    let modes = with_modes(block.modes(), modes, deferrable);
     Ok(if block.set_modes(modes)? {
         Outcome::done("SET")
     } else {
@@ -124,13 +141,18 @@ fn set_setting(block: &mut Block, variable: &ObjectName, values: &[Expr]) -> Opt
     let name = variable.to_string().to_ascii_lowercase();
     let of_session = name.starts_with("default_");
     let setting = name.trim_start_matches("default_");
-    if !matches!(setting, "transaction_isolation" | "transaction_read_only") {
+    if !matches!(setting, "transaction_isolation" | "transaction_read_only" | "transaction_deferrable") {
         return None;
     }
     let before = if of_session { block.defaults() } else { block.modes() };
     let modes = match word(values) {
         Some(word) if setting == "transaction_isolation" => {
-            isolation_of(&word).map(|isolation| Modes { isolation, ..before })
+            let level = if word == "default" { Some(Level::Serializable) } else { Level::of(&word) };
+            level.map(|level| Modes { level, ..before })
+        }
+        Some(word) if setting == "transaction_deferrable" => {
+            let deferrable = if word == "default" { Some(false) } else { bool_of(&word) };
+            deferrable.map(|deferrable| Modes { deferrable, ..before })
         }
         Some(word) if word == "default" => Some(Modes { read_only: false, ..before }),
         Some(word) => bool_of(&word).map(|read_only| Modes { read_only, ..before }),
@@ -150,30 +172,23 @@ fn set_setting(block: &mut Block, variable: &ObjectName, values: &[Expr]) -> Opt
     Some(block.set_modes(modes).map(|_| Outcome::done("SET")))
 }
 
-fn with_modes(mut modes: Modes, said: &[TransactionMode]) -> Modes {
+fn with_modes(mut modes: Modes, said: &[TransactionMode], deferrable: Option<bool>) -> Modes {
     for mode in said {
         match mode {
             TransactionMode::AccessMode(access) => modes.read_only = *access == TransactionAccessMode::ReadOnly,
-            TransactionMode::IsolationLevel(TransactionIsolationLevel::Serializable) => {
-                modes.isolation = Isolation::Serializable;
-            }
-            TransactionMode::IsolationLevel(_) => modes.isolation = Isolation::Snapshot,
+            TransactionMode::IsolationLevel(level) => modes.level = level_of(*level),
         }
     }
+    modes.deferrable = deferrable.unwrap_or(modes.deferrable);
     modes
 }
 
-fn isolation_of(word: &str) -> Option<Isolation> {
-    match word {
-        "serializable" | "default" => Some(Isolation::Serializable),
-        "snapshot" | "repeatable read" | "read committed" | "read uncommitted" => Some(Isolation::Snapshot),
-        _ => None,
-    }
-}
-
-fn isolation_name(isolation: Isolation) -> &'static str {
-    match isolation {
-        Isolation::Serializable => "serializable",
-        Isolation::Snapshot => "snapshot",
+fn level_of(level: TransactionIsolationLevel) -> Level {
+    match level {
+        TransactionIsolationLevel::ReadUncommitted => Level::ReadUncommitted,
+        TransactionIsolationLevel::ReadCommitted => Level::ReadCommitted,
+        TransactionIsolationLevel::RepeatableRead => Level::RepeatableRead,
+        TransactionIsolationLevel::Snapshot => Level::Snapshot,
+        TransactionIsolationLevel::Serializable => Level::Serializable,
     }
 }

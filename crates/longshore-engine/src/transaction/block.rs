@@ -1,8 +1,10 @@
 //! Begins and ends transaction blocks.
 
+use std::sync::Arc;
+
 use longshore_load::Control;
 
-use super::{Block, Modes, Open, State, aborted};
+use super::{Block, Modes, Open, State, aborted, no_block};
 use crate::{Error, ErrorKind};
 
 impl Block {
@@ -24,28 +26,24 @@ impl Block {
         }
     }
 
-    /// Changes what the open block is like, before its first statement; `false` if none is open.
+    /// Changes what the open block is like; `false` if none is open. Behind its first statement it may still begin to change
+    /// nothing, up to the end or the savepoint that it stands behind.
     ///
     /// # Errors
     /// When it has failed, or a statement was run in it.
     pub(crate) fn set_modes(&mut self, modes: Modes) -> Result<bool, Error> {
         self.notice_failed_rows();
         let modes = Modes { read_only: modes.read_only || self.is_read_only, ..modes };
-        match &mut self.state {
-            State::Idle => Ok(false),
-            State::Failed(_) => Err(aborted()),
-            State::Open(open) if open.has_begun() && open.modes != modes => {
-                self.fail();
-                Err(Error::new(
-                    ErrorKind::ActiveTransaction,
-                    "SET TRANSACTION must come before the first statement of the transaction",
-                ))
-            }
-            State::Open(open) => {
-                open.modes = modes;
-                Ok(true)
-            }
-        }
+        let problem = match &mut self.state {
+            State::Idle => return Ok(false),
+            State::Failed(_) => return Err(aborted()),
+            State::Open(open) => match open.set_modes(modes) {
+                None => return Ok(true),
+                Some(problem) => problem,
+            },
+        };
+        self.fail();
+        Err(Error::new(ErrorKind::ActiveTransaction, problem))
     }
 
     /// Ends the block and keeps what it did; with `chain` opens another one like it.
@@ -55,6 +53,7 @@ impl Block {
     pub(crate) fn commit(&mut self, chain: bool, control: &Control) -> Result<Ended, Error> {
         self.notice_failed_rows();
         let (open, ended) = match std::mem::replace(&mut self.state, State::Idle) {
+            State::Idle if chain => return Err(no_block("COMMIT AND CHAIN")),
             State::Idle => return Ok(Ended::NoBlock),
             State::Open(open) => (open, Ended::Committed),
             State::Failed(open) => (open, Ended::RolledBack),
@@ -62,10 +61,18 @@ impl Block {
         if let Some(transaction) = open.begun() {
             match ended {
                 Ended::Committed => {
-                    let commit = transaction.commit(control).inspect_err(|_| self.time.end(true))?;
-                    self.safety.commit(commit, transaction.took_numbers(), open.synchronous_commit);
+                    let definitions = open.definitions();
+                    let commit = transaction.commit(definitions.map(Arc::as_ref), control).inspect_err(|_| {
+                        open.undo_definitions(&self.numbers);
+                        self.time.end(true);
+                    })?;
+                    let with_catalog = definitions.is_some() || transaction.took_numbers();
+                    self.safety.commit(commit, with_catalog, open.synchronous_commit);
                 }
-                _ => transaction.rollback(),
+                _ => {
+                    transaction.rollback();
+                    open.undo_definitions(&self.numbers);
+                }
             }
         }
         self.time.end(ended == Ended::RolledBack);
@@ -74,18 +81,23 @@ impl Block {
     }
 
     /// Ends the block and undoes what it did; with `chain` opens another one like it.
-    pub(crate) fn rollback(&mut self, chain: bool) -> Ended {
-        match std::mem::replace(&mut self.state, State::Idle) {
+    ///
+    /// # Errors
+    /// When none is open and another one shall be like it.
+    pub(crate) fn rollback(&mut self, chain: bool) -> Result<Ended, Error> {
+        Ok(match std::mem::replace(&mut self.state, State::Idle) {
+            State::Idle if chain => return Err(no_block("ROLLBACK AND CHAIN")),
             State::Idle => Ended::NoBlock,
             State::Open(open) | State::Failed(open) => {
                 if let Some(transaction) = open.begun() {
                     transaction.rollback();
+                    open.undo_definitions(&self.numbers);
                 }
                 self.time.end(true);
                 self.chain(&open, chain);
                 Ended::RolledBack
             }
-        }
+        })
     }
 
     fn chain(&mut self, ended: &Open, chain: bool) {

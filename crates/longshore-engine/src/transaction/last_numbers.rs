@@ -42,6 +42,11 @@ impl LastNumbers {
         *self.path.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(path);
     }
 
+    /// Forgets the numbers that the session took.
+    pub(crate) fn forget(&self) {
+        *self.numbers() = Numbers::default();
+    }
+
     /// Notes that the session took `number`.
     pub(crate) fn taken(&self, sequence: &Arc<Sequence>, number: i64) {
         let mut numbers = self.numbers();

@@ -1,6 +1,7 @@
 //! What names stand for to a transaction: a table that was altered since it began is what it was before.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use longshore_storage::{Isolation, Transactions};
 
@@ -12,7 +13,7 @@ impl StatementTransaction {
     /// of this name.
     pub(crate) fn beside(&self, transactions: &Arc<Transactions>, instead: Option<Arc<Table>>) -> Arc<Self> {
         let transaction = transactions.begin_read_only(Isolation::Snapshot);
-        Self::of(transaction, instead, &self.numbers, &self.time, self.forbids_changes)
+        Self::of(transaction, instead, &self.numbers, &self.time, self.forbids_changes.load(Ordering::Relaxed))
     }
 
     /// What `name` stands for in `catalog`; a table that was altered since it began is what it was before.

@@ -10,6 +10,8 @@ pub(crate) enum Nature {
     Reads,
     /// It changes rows of tables.
     Writes,
+    /// It makes or drops something, which a block does in a catalog of its own.
+    Ddl,
     /// It takes effect at once and cannot be rolled back: what the statement is called.
     NonTransactionalDdl(&'static str),
     /// It writes what there is elsewhere, which cannot be rolled back: what the statement is called.
@@ -19,7 +21,7 @@ pub(crate) enum Nature {
 impl Nature {
     /// Whether it changes the database.
     pub(super) fn changes(self) -> bool {
-        matches!(self, Nature::Writes | Nature::NonTransactionalDdl(_))
+        matches!(self, Nature::Writes | Nature::Ddl | Nature::NonTransactionalDdl(_))
     }
 }
 

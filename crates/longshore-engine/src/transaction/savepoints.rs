@@ -4,12 +4,14 @@
 //! end: to go back to a savepoint undoes what was written since, not what was seen.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use longshore_storage::{Savepoint, Transactions};
 
 use super::rows::RowsToCome;
-use super::{Block, Modes, State, StatementTransaction, no_block};
+use super::{AtCommit, Block, Modes, Nature, State, StatementTransaction, no_block};
 use super::{LastNumbers, SessionTime};
+use crate::catalog::{Catalog, ForkMark};
 use crate::{Error, ErrorKind};
 
 /// An open block.
@@ -21,8 +23,18 @@ pub(super) struct Open {
     transaction: Option<Arc<StatementTransaction>>,
     /// The oldest first.
     marks: Vec<Mark>,
+    /// The definitions that it has to itself, if it has changed any.
+    definitions: Option<OwnDefinitions>,
     /// The rows of queries that stand before the first savepoint, or behind one that was released.
     rows: Vec<RowsToCome>,
+}
+
+/// What a block has made and dropped.
+struct OwnDefinitions {
+    /// The catalog as it sees it.
+    catalog: Arc<Catalog>,
+    /// What becomes of the temporary tables of its session that were there before.
+    temporary: Vec<(String, AtCommit)>,
 }
 
 /// A named savepoint.
@@ -32,6 +44,10 @@ struct Mark {
     at: Option<Savepoint>,
     /// Sequences that had begun anew.
     restarts: usize,
+    /// Whether the block changed nothing then.
+    read_only: bool,
+    /// The definitions that the block had to itself.
+    definitions: Option<ForkMark>,
     /// The rows of queries that stand behind it.
     rows: RowsToCome,
 }
@@ -43,6 +59,7 @@ impl Open {
             synchronous_commit: None,
             transaction: None,
             marks: Vec::new(),
+            definitions: None,
             rows: vec![RowsToCome::default()],
         }
     }
@@ -57,7 +74,10 @@ impl Open {
         if let Some(transaction) = &self.transaction {
             return Ok(Arc::clone(transaction));
         }
-        let transaction = StatementTransaction::begin(transactions, self.modes, numbers, time, self.modes.read_only);
+        let forbids_changes = self.modes.read_only;
+        // Who goes back to a savepoint may change something again.
+        let modes = Modes { read_only: forbids_changes && self.marks.iter().all(|mark| mark.read_only), ..self.modes };
+        let transaction = StatementTransaction::begin(transactions, modes, numbers, time, forbids_changes);
         if !self.marks.is_empty() {
             let start = transaction.with(|transaction| Ok(transaction.savepoint()))?;
             self.marks.iter_mut().for_each(|mark| mark.at = Some(start));
@@ -86,21 +106,81 @@ impl Open {
         self.rows.iter().chain(self.marks.iter().map(|mark| &mark.rows)).any(RowsToCome::have_failed)
     }
 
+    /// The catalog that it has to itself, if it has changed definitions.
+    pub(super) fn definitions(&self) -> Option<&Arc<Catalog>> {
+        self.definitions.as_ref().map(|own| &own.catalog)
+    }
+
+    /// The catalog that it has to itself, which is made of `catalog` if there is none yet.
+    fn own_definitions(&mut self, catalog: &Arc<Catalog>, numbers: &LastNumbers) -> &Arc<Catalog> {
+        let make = || OwnDefinitions { catalog: catalog.fork(), temporary: numbers.temporary.all() };
+        &self.definitions.get_or_insert_with(make).catalog
+    }
+
+    /// Undoes what it has made and dropped; the changes of rows are undone before.
+    pub(super) fn undo_definitions(&self, numbers: &LastNumbers) {
+        if let Some(own) = &self.definitions {
+            own.catalog.give_up();
+            numbers.temporary.restore(&own.temporary);
+        }
+    }
+
+    fn set_read_only(&mut self, read_only: bool) {
+        self.modes.read_only = read_only;
+        if let Some(transaction) = &self.transaction {
+            transaction.forbids_changes.store(read_only, Ordering::Relaxed);
+        }
+    }
+
+    /// Changes what it is like; says why not, if that is too late.
+    pub(super) fn set_modes(&mut self, modes: Modes) -> Option<&'static str> {
+        let is_within = !self.marks.is_empty();
+        if modes.level != self.modes.level && (self.has_begun() || is_within) {
+            return Some("SET TRANSACTION ISOLATION LEVEL must come before the first statement of the transaction");
+        }
+        if modes.deferrable != self.modes.deferrable && (self.has_begun() || is_within) {
+            return Some("SET TRANSACTION [NOT] DEFERRABLE must come before the first statement of the transaction");
+        }
+        if self.modes.read_only && !modes.read_only {
+            if self.marks.last().is_some_and(|mark| mark.read_only) {
+                return Some("cannot set transaction read-write mode inside a read-only transaction");
+            }
+            if self.has_begun() {
+                return Some("transaction read-write mode must be set before any statement of the transaction");
+            }
+        }
+        self.modes = modes;
+        self.set_read_only(modes.read_only);
+        None
+    }
+
     /// Forgets the savepoints from one on.
     fn release(&mut self, from: usize) {
+        if let Some(read_only) = self.marks.get(from).map(|mark| mark.read_only) {
+            self.set_read_only(read_only);
+        }
         let released = self.marks.drain(from..).map(|mark| mark.rows).filter(RowsToCome::matter);
         self.rows.extend(released);
     }
 
     /// Goes back to a savepoint, which stays.
-    fn go_back(&mut self, to: usize) -> Result<(), Error> {
+    fn go_back(&mut self, to: usize, numbers: &LastNumbers) -> Result<(), Error> {
         self.marks.truncate(to + 1);
+        self.set_read_only(self.marks[to].read_only);
         if let (Some(transaction), Some(savepoint)) = (&self.transaction, self.marks[to].at) {
             transaction.with(|transaction| {
                 transaction.rollback_to(savepoint);
                 Ok(())
             })?;
             transaction.restarts.undo(self.marks[to].restarts);
+        }
+        match (&self.definitions, &self.marks[to].definitions) {
+            (Some(own), Some(mark)) => own.catalog.go_back(mark),
+            (Some(_), None) => {
+                self.undo_definitions(numbers);
+                self.definitions = None;
+            }
+            (None, _) => {}
         }
         // Queries behind it concern the block no longer, and what has failed by now is undone.
         self.marks[to].rows = RowsToCome::default();
@@ -110,6 +190,25 @@ impl Open {
 }
 
 impl Block {
+    /// The catalog that the open block has to itself, if it has changed definitions.
+    pub(crate) fn definitions(&self) -> Option<&Arc<Catalog>> {
+        match &self.state {
+            State::Idle => None,
+            State::Open(open) | State::Failed(open) => open.definitions(),
+        }
+    }
+
+    /// The catalog in which a statement of this nature makes or drops something, if that is not `catalog`, which its session
+    /// sees now.
+    pub(crate) fn definitions_for(&mut self, nature: Nature, catalog: &Arc<Catalog>) -> Option<&Arc<Catalog>> {
+        match &mut self.state {
+            State::Open(open) if nature == Nature::Ddl && open.definitions.is_none() && !open.modes.read_only => {
+                Some(open.own_definitions(catalog, &self.numbers))
+            }
+            _ => None,
+        }
+    }
+
     /// Sets a savepoint.
     ///
     /// # Errors
@@ -122,7 +221,9 @@ impl Block {
             }
             None => (None, 0),
         };
-        open.marks.push(Mark { name, at, restarts, rows: RowsToCome::default() });
+        let read_only = open.modes.read_only;
+        let definitions = open.definitions().map(|own| own.mark());
+        open.marks.push(Mark { name, at, restarts, read_only, definitions, rows: RowsToCome::default() });
         Ok(())
     }
 
@@ -144,7 +245,7 @@ impl Block {
         let (State::Open(open) | State::Failed(open)) = &mut self.state else {
             return Err(no_block("ROLLBACK TO SAVEPOINT"));
         };
-        open.go_back(position(&open.marks, name)?)?;
+        open.go_back(position(&open.marks, name)?, &self.numbers)?;
         self.state = match std::mem::replace(&mut self.state, State::Idle) {
             State::Failed(open) => State::Open(open),
             other => other,

@@ -27,6 +27,25 @@ impl TemporaryTables {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// All of them, as they are now.
+    pub(crate) fn all(&self) -> Vec<(String, AtCommit)> {
+        self.tables().clone()
+    }
+
+    /// Goes back to what was known before.
+    pub(crate) fn restore(&self, known: &[(String, AtCommit)]) {
+        let mut tables = self.tables();
+        known.clone_into(&mut tables);
+        self.has_any.store(!tables.is_empty(), Ordering::Relaxed);
+    }
+
+    /// Forgets what was noted of a table of the same name.
+    pub(crate) fn forget(&self, name: &str) {
+        if self.has_any() {
+            self.tables().retain(|(known, _)| known != name);
+        }
+    }
+
     /// Notes what becomes of a table.
     pub(crate) fn add(&self, name: &str, at_commit: AtCommit) {
         let mut tables = self.tables();

@@ -14,7 +14,7 @@ use crate::described::rows;
 use crate::support::{open_simulated, runtime};
 
 /// What is done, one statement after the other.
-const STATEMENTS: [&str; 21] = [
+const STATEMENTS: [&str; 33] = [
     "CREATE TABLE t (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, a INTEGER NOT NULL, note TEXT UNIQUE)",
     "INSERT INTO t (a, note) VALUES (1, 'one'), (2, 'two'), (3, 'three')",
     "CREATE TABLE child (id INTEGER PRIMARY KEY, parent BIGINT REFERENCES t ON DELETE CASCADE)",
@@ -36,6 +36,18 @@ const STATEMENTS: [&str; 21] = [
     "TRUNCATE child",
     BACKUPS[1],
     "DROP TABLE made",
+    "BEGIN",
+    "CREATE TABLE in_block (id INTEGER PRIMARY KEY, up BIGINT REFERENCES t)",
+    "INSERT INTO in_block VALUES (1, 1), (2, NULL)",
+    "DROP TABLE child",
+    "CREATE SEQUENCE block_s",
+    "INSERT INTO in_block SELECT 10 + nextval('block_s'), 1 FROM generate_series(1, 3)",
+    "COMMIT",
+    "INSERT INTO in_block VALUES (20 + nextval('block_s'), 3)",
+    "BEGIN",
+    "CREATE TABLE lost AS SELECT 1 AS a",
+    "DROP TABLE in_block",
+    "ROLLBACK",
 ];
 
 /// Those of them that are backups, behind how many statements each is written, and where.

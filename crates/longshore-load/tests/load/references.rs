@@ -13,7 +13,7 @@ use longshore_load::{
 };
 use longshore_storage::{
     Column, ColumnType, ConflictAction, IndexKind, Isolation, Memory, MergeKind, OnConflict, ReferenceAction,
-    ReferenceMatch, ReferenceRules, Relation, Schema, Transactions, Uniqueness, key,
+    ReferenceMatch, ReferenceRules, ReferenceTiming, Relation, Schema, Transactions, Uniqueness, key,
 };
 use longshore_testing::{Random, share};
 use tempfile::NamedTempFile;
@@ -140,6 +140,7 @@ fn children(case: Case) -> (Relation, Relation) {
         name: name.to_owned(),
         columns: vec![(column, 0)],
         matching: ReferenceMatch::Simple,
+        timing: ReferenceTiming::Immediate,
         on_delete: ReferenceAction::NoAction,
         on_update: ReferenceAction::NoAction,
         defaults: None,

@@ -9,8 +9,9 @@ use super::Relation;
 use super::violations::first_violation;
 use crate::error::TransactionError;
 use crate::index::{Index, IsCancelled, Uniqueness};
-use crate::table::{ForeignKey, ReferenceRules};
+use crate::table::{ForeignKey, ReferenceRules, Table};
 use crate::types::{Column, ColumnType};
+use crate::visibility::Time;
 
 impl ForeignKey {
     /// Whether the rows of a relation refer by it.
@@ -59,6 +60,23 @@ impl Relation {
         is_trusted: bool,
         is_cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<Arc<ForeignKey>, TransactionError> {
+        let key = self.attach(rules, parent, index, &mut |_, _, _| {});
+        if !is_trusted && let Err(error) = self.verify(&key, is_cancelled) {
+            self.drop_foreign_key(&key);
+            return Err(error);
+        }
+        Ok(key)
+    }
+
+    /// Adds a foreign key at a time of its own, and tells of each relation whose changes it concerns since when its foreign
+    /// keys had been what they were.
+    pub(crate) fn attach(
+        &self,
+        rules: ReferenceRules,
+        parent: &Relation,
+        index: &Arc<Index>,
+        told: &mut dyn FnMut(&Arc<Table>, Time, Time),
+    ) -> Arc<ForeignKey> {
         assert_eq!(index.uniqueness(), Uniqueness::Unique, "only what is unique can be referred to");
         assert_eq!(index.columns().len(), rules.columns.len(), "as many columns as the index has");
         let of = |&wanted: &usize| {
@@ -74,14 +92,11 @@ impl Relation {
             self.table.change_references(|references| references.outgoing.push(Arc::clone(&key)));
             parent.table.change_references(|references| references.incoming.push(Arc::clone(&key)));
             for table in [&self.table, &parent.table] {
+                told(table, table.references_since(), time);
                 table.references_change_at(time);
             }
         });
-        if !is_trusted && let Err(error) = self.verify(&key, is_cancelled) {
-            self.drop_foreign_key(&key);
-            return Err(error);
-        }
-        Ok(key)
+        key
     }
 
     /// Gives a foreign key of this relation up.

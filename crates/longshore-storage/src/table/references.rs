@@ -22,7 +22,7 @@ use crate::visibility::Time;
 /// What becomes of rows whose key is deleted, or changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ReferenceAction {
-    /// They must be gone, or the key there again, when the statement ends.
+    /// They must be gone, or the key there again, when the foreign key is checked.
     #[default]
     NoAction,
     /// There must not be any.
@@ -45,6 +45,18 @@ pub enum ReferenceMatch {
     Full,
 }
 
+/// When a foreign key is checked; its actions are taken when the statement ends, whatever it says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ReferenceTiming {
+    /// When the statement ends.
+    #[default]
+    Immediate,
+    /// When the statement ends, unless the transaction says otherwise.
+    Deferrable,
+    /// When the transaction ends, unless the transaction says otherwise.
+    Deferred,
+}
+
 /// Gives the default of a column to a closure; an error says why there is none.
 pub type Defaults = dyn Fn(usize, &mut dyn FnMut(Datum<'_>)) -> Result<(), String> + Send + Sync;
 
@@ -57,6 +69,8 @@ pub struct ReferenceRules {
     pub columns: Vec<(usize, usize)>,
     /// What NULL means.
     pub matching: ReferenceMatch,
+    /// When it is checked.
+    pub timing: ReferenceTiming,
     /// What becomes of rows whose key is deleted.
     pub on_delete: ReferenceAction,
     /// What becomes of rows whose key is changed.

@@ -34,6 +34,7 @@ impl Transaction {
     /// As [`Transaction::commit`], and [`TransactionError::Cancelled`]; then it has been rolled back.
     pub fn commit_unless(mut self, is_cancelled: IsCancelled<'_>) -> Result<Commit, CommitError> {
         self.run_foreign_key_actions_unless(is_cancelled).map_err(|error| CommitError::Failed(Box::new(error)))?;
+        self.check_deferred(None, is_cancelled).map_err(|error| CommitError::Failed(Box::new(error)))?;
         let Some(stamp) = self.stamp.filter(|_| self.has_written()) else {
             let start = self.view.start;
             self.end();
@@ -72,10 +73,10 @@ impl Transaction {
 }
 
 impl Transaction {
-    /// Refuses changes of relations whose foreign keys came after its start, so that it knew nothing of them. Nobody adds
-    /// any while the state is locked.
+    /// Refuses changes of relations whose foreign keys came after its start, so that it knew nothing of them, unless it has
+    /// added them itself. Nobody adds any while the state is locked.
     pub(super) fn check_rules(&self) -> Result<(), TransactionError> {
-        let is_late = |table: &Arc<Table>| table.references_since() > self.view.start;
+        let is_late = |table: &Arc<Table>| table.references_since() > self.references_known(table);
         if !self.set.tables.iter().any(is_late) {
             return Ok(());
         }

@@ -8,22 +8,24 @@
 //! unless the key is there again), and then whether all rows that came refer to some row (`parents.rs`).
 //!
 //! Since rows are looked for as the transaction sees them, what was relied on is remembered until the commit
-//! (`foreign_key_reads.rs`). A commit first runs the actions of the changes since the last call.
+//! (`foreign_key_reads.rs`). What a statement puts off is checked later in the same way (`deferral.rs`). A commit first runs the actions of the changes since the last call.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::Transaction;
+use super::deferral::Checked;
 use super::foreign_key_reads::ForeignKeyReads;
 use crate::datum::Datum;
 use crate::error::{ForeignKeyError, ForeignKeyProblem, TransactionError, check_cancelled};
-use crate::index::{IsCancelled, Key};
+use crate::index::{Index, IsCancelled, Key};
 use crate::manager::{Write, WriteKind};
 use crate::relation::{Relation, first_violation};
 use crate::row_id::RowId;
-use crate::table::{ForeignKey, ReferenceAction, Table};
+use crate::table::{ForeignKey, ReferenceAction, ReferenceRules, Table};
 use crate::typed::Input;
+use crate::visibility::Time;
 
 mod children;
 mod early_checks;
@@ -56,6 +58,35 @@ struct GoneRow {
 }
 
 impl Transaction {
+    /// Adds a foreign key of a relation without rows that nobody else knows yet, as [`Relation::add_foreign_key`] does. The
+    /// transaction goes on to change both relations, which it could not after others had added one.
+    ///
+    /// # Panics
+    ///
+    /// As [`Relation::add_foreign_key`].
+    pub fn add_foreign_key(
+        &mut self,
+        rules: ReferenceRules,
+        relation: &Relation,
+        parent: &Relation,
+        index: &Arc<Index>,
+    ) -> Arc<ForeignKey> {
+        let mut known = std::mem::take(&mut self.known_references);
+        let start = self.view.start;
+        let key = relation.attach(rules, parent, index, &mut |table, before, time| {
+            if before <= known_until(&known, table, start) {
+                known.push((Arc::clone(table), time));
+            }
+        });
+        self.known_references = known;
+        key
+    }
+
+    /// Up to when it knows the foreign keys of a relation.
+    pub(super) fn references_known(&self, table: &Arc<Table>) -> Time {
+        known_until(&self.known_references, table, self.view.start)
+    }
+
     /// Sees to it that the foreign keys hold after all changes since the last call: runs their actions and checks the
     /// rest, as at the end of a statement. Says which rows an action has changed, for those who have rules of their own
     /// for them. Rows that were inserted by such changes may refer to each other.
@@ -111,8 +142,8 @@ impl Transaction {
             done = until;
         }
         let all = from..self.set.writes.len();
-        self.check_gone(all.clone(), is_cancelled)?;
-        self.check_new(all, is_cancelled)
+        self.check_gone(all.clone(), Checked::Now, None, is_cancelled)?;
+        self.check_new(all, Checked::Now, None, is_cancelled)
     }
 
     fn foreign_key_reads(&mut self) -> &mut ForeignKeyReads {
@@ -269,7 +300,13 @@ impl Transaction {
     }
 
     /// Checks that nobody refers to keys that went, and sees to it that nobody will when this commits.
-    fn check_gone(&mut self, range: Range<usize>, is_cancelled: IsCancelled<'_>) -> Result<(), TransactionError> {
+    pub(super) fn check_gone(
+        &mut self,
+        range: Range<usize>,
+        checked: Checked,
+        only: Option<&Arc<ForeignKey>>,
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<(), TransactionError> {
         for (at, table) in self.referencing_tables() {
             let Some(references) = table.references() else { continue };
             let truncated = self.set.writes[range.clone()]
@@ -277,6 +314,9 @@ impl Transaction {
                 .any(|write| write.table == at && write.kind == WriteKind::Truncate);
             for key in &references.incoming {
                 let Some(child) = key.child() else { continue };
+                if !self.is_checked_now(key, checked, only, range.start) {
+                    continue;
+                }
                 if truncated {
                     self.check_all(key, &child, &table, is_cancelled)?;
                     self.foreign_key_reads().forbid_all(key);
@@ -325,6 +365,11 @@ impl Transaction {
             }
         }
     }
+}
+
+/// Up to when the foreign keys of a relation are known to who knows those at `start`, and some later ones.
+fn known_until(known: &[(Arc<Table>, Time)], table: &Arc<Table>, start: Time) -> Time {
+    known.iter().rev().find(|(of, _)| Arc::ptr_eq(of, table)).map_or(start, |(_, time)| *time)
 }
 
 /// The defaults of the columns that refer.

@@ -7,6 +7,8 @@ use super::Transaction;
 pub struct Savepoint {
     writes: usize,
     item_bytes: usize,
+    /// How much it had said of foreign keys that are checked later.
+    deferrals: usize,
 }
 
 impl Transaction {
@@ -19,7 +21,7 @@ impl Transaction {
     /// A place to go back to.
     pub fn savepoint(&mut self) -> Savepoint {
         self.keeps_all = true;
-        Savepoint { writes: self.set.writes.len(), item_bytes: self.set.item_bytes() }
+        Savepoint { writes: self.set.writes.len(), item_bytes: self.set.item_bytes(), deferrals: self.deferral.said() }
     }
 
     /// Undoes what was done since a savepoint of this transaction, which can be gone back to again. Later savepoints are
@@ -31,6 +33,7 @@ impl Transaction {
             self.set.undo(savepoint.writes, stamp);
             self.set.forget_items(savepoint.item_bytes);
             self.foreign_keys_checked = self.foreign_keys_checked.min(savepoint.writes);
+            self.deferral.go_back(savepoint.deferrals, savepoint.writes);
             if let Some(foreign_key_reads) = &mut self.foreign_key_reads {
                 foreign_key_reads.checked.retain(|checked| checked.end() <= savepoint.writes);
             }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringViewArray};
 use longshore_storage::{
     Arena, Column, ColumnType, ConflictAction, Datum, Direction, ForeignKeyProblem, Index, IndexKind, Isolation,
-    Memory, MergeKind, OnConflict, PartitionBuffer, ReferenceAction, ReferenceMatch, ReferenceRules, Relation, RowId,
-    Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
+    Memory, MergeKind, OnConflict, PartitionBuffer, ReferenceAction, ReferenceMatch, ReferenceRules, ReferenceTiming,
+    Relation, RowId, Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
 };
 
 /// `keys (id PRIMARY KEY, value UNIQUE, text UNIQUE)` with rows 1 to 9, `child (id REFERENCES keys)` with a row that
@@ -50,6 +50,7 @@ impl World {
             name: "child_id_fkey".to_owned(),
             columns: vec![(0, 0)],
             matching: ReferenceMatch::Simple,
+            timing: ReferenceTiming::Immediate,
             on_delete,
             on_update: on_delete,
             defaults: None,

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use crate::support::Cell;
 use longshore_storage::{
     Arena, Column, ColumnType, ConflictKind, Datum, Index, IndexKind, Isolation, Memory, MergeKind, ReferenceAction,
-    ReferenceMatch, ReferenceRules, Relation, Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
+    ReferenceMatch, ReferenceRules, ReferenceTiming, Relation, Schema, Transaction, TransactionError, Transactions,
+    Uniqueness, key,
 };
 use longshore_testing::Random;
 
@@ -25,6 +26,7 @@ fn rules(action: ReferenceAction) -> ReferenceRules {
         name: "fkey".to_owned(),
         columns: vec![(1, 0)],
         matching: ReferenceMatch::Simple,
+        timing: ReferenceTiming::Immediate,
         on_delete: action,
         on_update: action,
         defaults: None,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use longshore_storage::{
-    Column, ColumnType, Datum, IndexKind, Isolation, Memory, ReferenceAction, ReferenceMatch, ReferenceRules, Relation,
-    RowId, Schema, TransactionError, Transactions, Uniqueness, key,
+    Column, ColumnType, Datum, IndexKind, Isolation, Memory, ReferenceAction, ReferenceMatch, ReferenceRules,
+    ReferenceTiming, Relation, RowId, Schema, TransactionError, Transactions, Uniqueness, key,
 };
 
 fn table(transactions: &Arc<Transactions>, name: &str) -> Relation {
@@ -30,6 +30,7 @@ fn a_relation_that_others_refer_to_keeps_its_rows() {
         name: "fk".to_owned(),
         columns: vec![(1, 0)],
         matching: ReferenceMatch::Simple,
+        timing: ReferenceTiming::Immediate,
         on_delete: ReferenceAction::NoAction,
         on_update: ReferenceAction::NoAction,
         defaults: None,

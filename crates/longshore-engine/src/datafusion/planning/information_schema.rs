@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
 use datafusion::common::Result;
-use longshore_storage::{ColumnType, ReferenceMatch};
+use longshore_storage::{ColumnType, ReferenceMatch, ReferenceTiming};
 use sqlparser::ast::ReferentialAction;
 
 use columns::{
@@ -148,8 +148,11 @@ impl Described<'_> {
     fn table_constraints(&self) -> Vec<Vec<Cell>> {
         let mut rows = Vec::new();
         for (table, rules) in self.base_tables() {
-            let mut add = |name: &str, kind: &str, nulls: Option<&str>| {
-                let further: [Cell; 5] = [kind.into(), "NO".into(), "NO".into(), "YES".into(), nulls.into()];
+            let mut add = |name: &str, kind: &str, nulls: Option<&str>, timing: ReferenceTiming| {
+                let (is_deferrable, is_deferred) =
+                    (timing != ReferenceTiming::Immediate, timing == ReferenceTiming::Deferred);
+                let further: [Cell; 5] =
+                    [kind.into(), yes(is_deferrable).into(), yes(is_deferred).into(), "YES".into(), nulls.into()];
                 rows.push(row([
                     &mut constraint(&table, name).into_iter(),
                     &mut place(&table.name).into_iter(),
@@ -158,19 +161,19 @@ impl Described<'_> {
             };
             for key in &rules.keys {
                 match key.role {
-                    Role::Primary => add(&key.name, "PRIMARY KEY", None),
-                    Role::Unique => add(&key.name, "UNIQUE", Some("YES")),
+                    Role::Primary => add(&key.name, "PRIMARY KEY", None, ReferenceTiming::Immediate),
+                    Role::Unique => add(&key.name, "UNIQUE", Some("YES"), ReferenceTiming::Immediate),
                     Role::UniqueIndex | Role::Index => {}
                 }
             }
             for reference in &rules.references {
-                add(&reference.name, "FOREIGN KEY", None);
+                add(&reference.name, "FOREIGN KEY", None, reference.timing);
             }
             for check in rules.checks.iter().filter(|check| check.user_type().is_none()) {
-                add(&check.name, "CHECK", None);
+                add(&check.name, "CHECK", None, ReferenceTiming::Immediate);
             }
             for (at, column) in table.relation.schema().columns().iter().enumerate().filter(|(_, of)| !of.nullable) {
-                add(&not_null_name(&rules, at, &column.name), "CHECK", None);
+                add(&not_null_name(&rules, at, &column.name), "CHECK", None, ReferenceTiming::Immediate);
             }
         }
         rows

@@ -109,15 +109,13 @@ mod tests {
     use datafusion::logical_expr::Operator;
     use datafusion::physical_expr::PhysicalExpr;
     use datafusion::physical_expr::expressions::{BinaryExpr, Column as Reference, Literal};
-    use longshore_storage::{
-        Arena, Column, ColumnType, Isolation, Memory, MergeKind, PartitionBuffer, Relation, Schema,
-    };
+    use longshore_storage::{Arena, Column, ColumnType, Memory, MergeKind, PartitionBuffer, Relation, Schema};
 
     use super::*;
     use crate::datafusion::scan::predicate::Predicate;
     use crate::datafusion::scan::pushdown::Projection;
     use crate::datafusion::scan::reads::Reads;
-    use crate::transaction::{Modes, StatementTransaction};
+    use crate::transaction::{Level, Modes, StatementTransaction};
 
     /// Three chunks of 40,000 rows; the columns count the rows, as a number and as a text of six digits.
     fn relation() -> Relation {
@@ -147,7 +145,7 @@ mod tests {
 
     fn source(predicate: Option<Arc<dyn PhysicalExpr>>, fetch: Option<usize>) -> RelationSource {
         let relation = Arc::new(relation());
-        let modes = Modes { isolation: Isolation::Snapshot, read_only: true };
+        let modes = Modes::new(Level::Snapshot, true);
         let reads = Reads::new(
             &StatementTransaction::begin(relation.transactions(), modes, &Arc::default(), &Arc::default(), true),
             &relation,

@@ -1,6 +1,6 @@
 //! Actions about constraints: ADD and DROP. What is special about foreign keys is in `references.rs`.
 
-use sqlparser::ast::{DropBehavior, Ident, TableConstraint};
+use sqlparser::ast::{ConstraintCharacteristics, DropBehavior, Ident, TableConstraint};
 
 use super::draft::{Draft, DraftCheck, DraftKey, DraftReference};
 use crate::catalog::{Role, Rules};
@@ -29,11 +29,27 @@ impl Draft {
                 "PRIMARY KEY and UNIQUE constraints cannot be marked NOT VALID: an index has all rows; leave NOT VALID out",
             ));
         }
-        foreign::tell_deferred(context, &[], std::slice::from_ref(constraint));
         let mut rules = self.defined(context, &[], std::slice::from_ref(constraint))?.rules;
         rules.checks.iter_mut().for_each(|check| check.is_valid = is_valid);
         rules.references.iter_mut().for_each(|reference| reference.is_valid = is_valid);
         self.take_constraints(context, rules, given.iter())
+    }
+
+    /// Lets a foreign key be checked at another time.
+    pub(super) fn set_timing(&mut self, ident: &Ident, said: Option<&ConstraintCharacteristics>) -> Result<(), Error> {
+        let name = names::identifier(ident)?;
+        let timing = foreign::timing(said)?;
+        if let Some(own) = self.references.iter_mut().find(|own| own.reference.name == name) {
+            own.reference.timing = timing;
+            return Ok(());
+        }
+        if self.has_constraint(&name) {
+            return Err(Error::new(
+                ErrorKind::WrongObject,
+                format!("constraint \"{name}\" of relation \"{}\" is not a foreign key constraint", self.name),
+            ));
+        }
+        Err(Error::no_object(format!("constraint \"{name}\" of relation \"{}\" does not exist", self.name)))
     }
 
     /// Has all rows looked at by a constraint that was NOT VALID.

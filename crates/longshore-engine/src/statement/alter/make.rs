@@ -1,6 +1,8 @@
 //! Makes the relation of a draft, looks whether all rows are as it says, and puts the new table in the place of the old
 //! one.
 
+mod in_block;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use sqlparser::ast::{Expr, LimitClause, Statement, UnaryOperator};
 
 use super::draft::{Draft, Values};
 use super::{references, views};
-use crate::catalog::{Change, Check, Entry, Table};
+use crate::catalog::{Catalog, Change, Check, Entry, Table};
 use crate::datafusion::{ExecutionContext, FoundRows, NamedInputs, ROW_COLUMN};
 use crate::sql::{build, names};
 use crate::statement::Context;
@@ -27,6 +29,9 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Puts what a draft says in the place of the table that it is of.
 pub(super) async fn replace(context: &Context<'_>, mut draft: Draft) -> Result<(), Error> {
+    if context.database.catalog.is_own(&draft.before) {
+        return Box::pin(in_block::replace(context, draft)).await;
+    }
     let before = Arc::clone(&draft.before);
     draft.resolve_references(context)?;
     let relation = Arc::clone(&before.relation);
@@ -202,41 +207,50 @@ fn swap(
     commit: impl FnOnce(Transaction) -> Result<Commit, CommitError>,
 ) -> Result<(), Error> {
     let catalog = &context.database.catalog;
-    let before = &draft.before;
     // What is dropped is freed after the catalog is open to others again.
-    let change = |change: &mut Change| {
-        let entries = &mut change.entries;
-        match entries.get(&before.name) {
-            Some(Entry::Table(found)) if Arc::ptr_eq(found, before) => {}
-            _ => {
-                return Err(Error::new(
-                    ErrorKind::Conflict,
-                    format!("table {} was dropped or replaced meanwhile; try again", before.name),
-                ));
-            }
-        }
-        if table.name != before.name && entries.contains_key(&table.name) {
-            return Err(Error::exists(format!("the name {} is taken; choose another one", table.name)));
-        }
-        draft.check_bound(entries)?;
-        let mut dropped: Vec<Entry> = views.iter().filter_map(|view| entries.remove(view)).collect();
-        drop_dependents(entries, &mut dropped, true)?;
-        dropped.extend(entries.remove(&before.name));
-        let gone = draft.columns.iter().filter(|column| column.is_dropped);
-        let mut gone: Vec<_> = gone.flat_map(|of| catalog.sequences_of(&before.name, Some(&of.column.name))).collect();
-        gone.extend(draft.lost_sequences.iter().filter_map(|name| catalog.sequence(name)));
-        change.sequences.retain(|_, sequence| !gone.iter().any(|gone| Arc::ptr_eq(gone, sequence)));
-        entries.insert(table.name.clone(), Entry::Table(Arc::clone(table)));
-        if table.name != before.name {
-            follow_rename(entries, &before.name, &table.name)?;
-            change.move_comments(&before.name, &table.name);
-        }
-        draft.tell_referring(change);
-        draft.tell_comments(change);
-        Ok(dropped)
-    };
+    let change = |change: &mut Change| enter(catalog, draft, table, views, change);
     let _dropped = catalog.change_relation(&context.database.transactions, change, commit)?;
     draft.tell_sequences(catalog)
+}
+
+/// Enters the new table in a draft of the catalog, and lets what knows the table by name follow; says what is dropped for it.
+fn enter(
+    catalog: &Catalog,
+    draft: &Draft,
+    table: &Arc<Table>,
+    views: &[String],
+    change: &mut Change,
+) -> Result<Vec<Entry>, Error> {
+    let before = &draft.before;
+    let entries = &mut change.entries;
+    match entries.get(&before.name) {
+        Some(Entry::Table(found)) if Arc::ptr_eq(found, before) => {}
+        _ => {
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                format!("table {} was dropped or replaced meanwhile; try again", before.name),
+            ));
+        }
+    }
+    if table.name != before.name && entries.contains_key(&table.name) {
+        return Err(Error::exists(format!("the name {} is taken; choose another one", table.name)));
+    }
+    draft.check_bound(entries)?;
+    let mut dropped: Vec<Entry> = views.iter().filter_map(|view| entries.remove(view)).collect();
+    drop_dependents(entries, &mut dropped, true)?;
+    dropped.extend(entries.remove(&before.name));
+    let gone = draft.columns.iter().filter(|column| column.is_dropped);
+    let mut gone: Vec<_> = gone.flat_map(|of| catalog.sequences_of(&before.name, Some(&of.column.name))).collect();
+    gone.extend(draft.lost_sequences.iter().filter_map(|name| catalog.sequence(name)));
+    change.sequences.retain(|_, sequence| !gone.iter().any(|gone| Arc::ptr_eq(gone, sequence)));
+    entries.insert(table.name.clone(), Entry::Table(Arc::clone(table)));
+    if table.name != before.name {
+        follow_rename(entries, &before.name, &table.name)?;
+        change.move_comments(&before.name, &table.name);
+    }
+    draft.tell_referring(change);
+    draft.tell_comments(change);
+    Ok(dropped)
 }
 
 /// Why a table cannot be altered now.

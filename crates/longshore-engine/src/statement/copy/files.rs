@@ -1,7 +1,7 @@
 //! COPY FROM files: which of them are loaded, how, and what the ledger is told of them.
 //!
 //! Every load of files is noted: those that were loaded in the transaction of the load, one that has failed in a transaction of
-//! its own. A dry run is not. Not here: which files ONCE leaves out (`once`).
+//! its own. A dry run is not, nor a load into a table that its transaction block has made. Not here: which files ONCE leaves out (`once`).
 
 use std::sync::Arc;
 
@@ -33,6 +33,16 @@ impl FilesCopy {
     /// Loads the files: says how much, and what is to be told of it.
     pub(super) async fn run(self, context: &Context<'_>, options: &Options) -> Result<(Report, Option<String>), Error> {
         if options.rejects.dry_run {
+            return self.load(context, options, None).await;
+        }
+        if context.database.is_durable() && context.database.catalog.is_own(&self.table) {
+            // The table gets the number by which the ledger knows it when the block commits.
+            if options.once.once {
+                return Err(Error::unsupported(format!(
+                    "option ONCE: table {} is made in the same transaction block; load it after COMMIT",
+                    self.table.name
+                )));
+            }
             return self.load(context, options, None).await;
         }
         let (ledger, running) = self.begin(context)?;

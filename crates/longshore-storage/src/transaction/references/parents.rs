@@ -18,6 +18,7 @@ use crate::manager::WriteKind;
 use crate::relation::{Finder, Found, Missing, RowSet, in_order};
 use crate::row_id::RowId;
 use crate::table::{ForeignKey, ReferenceMatch, Table};
+use crate::transaction::deferral::Checked;
 use crate::typed::Input;
 use crate::values::TextRoom;
 
@@ -60,9 +61,11 @@ impl Transaction {
     }
 
     /// Checks that what came since refers to rows that are there, and sees to it that they stay until this commits.
-    pub(super) fn check_new(
+    pub(in crate::transaction) fn check_new(
         &mut self,
         range: Range<usize>,
+        checked: Checked,
+        only: Option<&Arc<ForeignKey>>,
         is_cancelled: IsCancelled<'_>,
     ) -> Result<(), TransactionError> {
         for (at, child) in self.referencing_tables() {
@@ -70,6 +73,9 @@ impl Transaction {
             let mut first: Option<((usize, RowId), ForeignKeyError)> = None;
             for key in &references.outgoing {
                 let Some(parent) = key.parent() else { continue };
+                if !self.is_checked_now(key, checked, only, range.start) {
+                    continue;
+                }
                 // Of several violations that of the first row is told, and of one row that of the first constraint.
                 let until = first.as_ref().map_or(range.end, |((number, _), _)| number + 1);
                 let found = self.check_key(key, at, &child, &parent, range.start..until, is_cancelled)?;

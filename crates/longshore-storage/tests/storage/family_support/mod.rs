@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use longshore_storage::{
     Column, ColumnType, ForeignKey, Index, IndexKind, Isolation, Memory, ReferenceAction, ReferenceMatch,
-    ReferenceRules, Relation, RowId, Schema, Transaction, TransactionError, Transactions, Uniqueness, key,
+    ReferenceRules, ReferenceTiming, Relation, RowId, Schema, Transaction, TransactionError, Transactions, Uniqueness,
+    key,
 };
 
 /// Parents have an id, children an id and the parent's.
@@ -30,6 +31,7 @@ pub(crate) fn rules(
         name: "children_parent_fkey".to_owned(),
         columns: columns.to_vec(),
         matching: ReferenceMatch::Simple,
+        timing: ReferenceTiming::Immediate,
         on_delete,
         on_update,
         defaults: None,

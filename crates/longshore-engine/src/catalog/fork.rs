@@ -1,0 +1,337 @@
+//! The catalog that a transaction block has to itself from its first statement that makes or drops something: a copy, which its
+//! session alone looks at, and which becomes that of the database in the transaction that the block commits.
+//!
+//! Tables that the block makes are no part of the database before that. What others have is never changed: a statement that
+//! would change the rules of a table from before the block is refused ([`Fork::check`]). What a change does beside the
+//! catalog is kept for the end of the block, or for its return to a savepoint ([`Fork::put_off`]).
+//!
+//! Others may change the catalog of the database meanwhile. The commit fails if that concerns what the block has changed, or
+//! what this depends on.
+//!
+//! Not here: which statements there are for that (`statement/nature`), the block itself (`transaction`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+use longshore_storage::{Commit, Transaction};
+
+use super::change::Act;
+use super::{Catalog, Change, Definitions, Entry, Rules, Sequence, Table, is_temporary, next_version};
+use crate::{Error, ErrorKind};
+
+/// All that a catalog knows at one moment.
+#[derive(Clone)]
+struct Contents {
+    entries: BTreeMap<String, Entry>,
+    /// The rules that its tables had.
+    rules: BTreeMap<String, Arc<Rules>>,
+    sequences: BTreeMap<String, Arc<Sequence>>,
+    definitions: Definitions,
+    ledger: Option<Arc<Table>>,
+}
+
+/// What a catalog is a copy of, and what is to be done when the block ends.
+pub(super) struct Fork {
+    origin: Arc<Catalog>,
+    began: Contents,
+    acts: Mutex<Acts>,
+}
+
+#[derive(Default)]
+struct Acts {
+    /// When the block commits.
+    then: Vec<Act>,
+    /// When what has been done is undone.
+    otherwise: Vec<Act>,
+}
+
+/// A state of such a catalog that a savepoint goes back to.
+pub(crate) struct ForkMark {
+    contents: Contents,
+    then: usize,
+    otherwise: usize,
+}
+
+impl Contents {
+    fn of(catalog: &Catalog) -> Self {
+        let mut draft = catalog.draft();
+        let entries = std::mem::take(&mut draft.entries);
+        let tables = entries.values().filter_map(Entry::table);
+        let rules = tables.map(|table| (table.name.clone(), table.rules())).collect();
+        Self {
+            entries,
+            rules,
+            sequences: std::mem::take(&mut draft.sequences),
+            definitions: std::mem::take(&mut draft.definitions),
+            ledger: draft.ledger.take(),
+        }
+    }
+
+    fn has(&self, table: &Arc<Table>) -> bool {
+        matches!(self.entries.get(&table.name), Some(Entry::Table(known)) if Arc::ptr_eq(known, table))
+    }
+
+    /// Whether a name means the same here and there.
+    fn agrees(&self, other: &Self, name: &str) -> bool {
+        let is_same = match (self.entries.get(name), other.entries.get(name)) {
+            (None, None) => true,
+            (Some(one), Some(another)) => is_same(one, another),
+            _ => false,
+        };
+        let has_same_rules = match (self.rules.get(name), other.rules.get(name)) {
+            (None, None) => true,
+            (Some(one), Some(another)) => Arc::ptr_eq(one, another),
+            _ => false,
+        };
+        let is_same_sequence = match (self.sequences.get(name), other.sequences.get(name)) {
+            (None, None) => true,
+            (Some(one), Some(another)) => Arc::ptr_eq(one, another),
+            _ => false,
+        };
+        is_same && has_same_rules && is_same_sequence
+    }
+
+    /// The names of what there is here or there and that do not mean the same.
+    fn differences(&self, other: &Self) -> BTreeSet<String> {
+        let (of_entries, of_sequences) = (self.entries.keys(), self.sequences.keys());
+        let names = of_entries.chain(of_sequences).chain(other.entries.keys()).chain(other.sequences.keys());
+        names.filter(|name| !self.agrees(other, name)).cloned().collect()
+    }
+
+    /// The names that what is called `name` depends on.
+    fn depends_on(&self, name: &str) -> Vec<String> {
+        match self.entries.get(name) {
+            Some(Entry::View(view)) => view.reads.clone(),
+            Some(Entry::Table(_)) => {
+                let Some(rules) = self.rules.get(name) else { return Vec::new() };
+                let references = rules.references.iter().map(|reference| reference.table.clone());
+                let sequences = rules.columns.iter().flat_map(|rule| rule.origin.sequences());
+                references.chain(sequences).collect()
+            }
+            None => Vec::new(),
+        }
+    }
+}
+
+fn is_same(one: &Entry, other: &Entry) -> bool {
+    match (one, other) {
+        (Entry::Table(one), Entry::Table(other)) => Arc::ptr_eq(one, other),
+        (Entry::View(one), Entry::View(other)) => Arc::ptr_eq(one, other),
+        _ => false,
+    }
+}
+
+impl Fork {
+    fn acts(&self) -> MutexGuard<'_, Acts> {
+        self.acts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Refuses a change of what others see.
+    pub(super) fn check(&self, draft: &Change) -> Result<(), Error> {
+        draft.rules.iter().try_for_each(|(table, _)| self.check_own(table))
+    }
+
+    /// Refuses a table that was there before the block.
+    fn check_own(&self, table: &Arc<Table>) -> Result<(), Error> {
+        if !self.began.has(table) {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::ActiveTransaction,
+            format!(
+                "the statement changes table {}, which was there before the transaction block, and cannot be rolled back; \
+                 execute it outside of a block",
+                table.name
+            ),
+        ))
+    }
+
+    /// Keeps what is to be done about a change for the end of the block.
+    pub(super) fn put_off(&self, draft: &mut Change) {
+        let mut acts = self.acts();
+        acts.then.append(&mut draft.then);
+        acts.otherwise.append(&mut draft.otherwise);
+    }
+
+    /// Undoes what has been done since there was so much to be done.
+    fn undo(&self, then: usize, otherwise: usize) {
+        let undone = {
+            let mut acts = self.acts();
+            acts.then.truncate(then);
+            let from = otherwise.min(acts.otherwise.len());
+            acts.otherwise.split_off(from)
+        };
+        undone.into_iter().rev().for_each(|undo| undo());
+    }
+}
+
+impl Drop for Fork {
+    fn drop(&mut self) {
+        self.undo(0, 0);
+    }
+}
+
+impl Catalog {
+    /// A copy for a transaction block.
+    pub(crate) fn fork(self: &Arc<Self>) -> Arc<Self> {
+        let began = Contents::of(self);
+        let copy = began.clone();
+        Arc::new(Self {
+            entries: RwLock::new(copy.entries),
+            sequences: RwLock::new(copy.sequences),
+            definitions: RwLock::new(copy.definitions),
+            ledger: RwLock::new(copy.ledger),
+            loads: self.loads.clone(),
+            changing: Mutex::default(),
+            version: AtomicU64::new(next_version()),
+            log: OnceLock::new(),
+            ddl: tokio::sync::Mutex::default(),
+            fork: Some(Fork { origin: Arc::clone(self), began, acts: Mutex::default() }),
+        })
+    }
+
+    /// Whether a transaction block has it to itself.
+    pub(crate) fn is_fork(&self) -> bool {
+        self.fork.is_some()
+    }
+
+    /// The catalog of the database, if it is a copy of that.
+    pub(super) fn origin(&self) -> Option<&Arc<Self>> {
+        self.fork.as_ref().map(|fork| &fork.origin)
+    }
+
+    /// Whether a table is one that the transaction block has made which has the catalog to itself.
+    pub(crate) fn is_own(&self, table: &Arc<Table>) -> bool {
+        self.fork.as_ref().is_some_and(|fork| !fork.began.has(table))
+    }
+
+    /// Refuses a table that others see, if a transaction block has the catalog to itself.
+    pub(crate) fn check_own(&self, table: &Arc<Table>) -> Result<(), Error> {
+        self.fork.as_ref().map_or(Ok(()), |fork| fork.check_own(table))
+    }
+
+    /// The state of a copy, to go back to.
+    pub(crate) fn mark(&self) -> ForkMark {
+        let (then, otherwise) = self.fork.as_ref().map_or((0, 0), |fork| {
+            let acts = fork.acts();
+            (acts.then.len(), acts.otherwise.len())
+        });
+        ForkMark { contents: Contents::of(self), then, otherwise }
+    }
+
+    /// Goes back to an earlier state of a copy.
+    pub(crate) fn go_back(&self, mark: &ForkMark) {
+        let Some(fork) = &self.fork else { return };
+        let contents = mark.contents.clone();
+        for (name, rules) in contents.rules {
+            if let Some(Entry::Table(table)) = contents.entries.get(&name)
+                && !fork.began.has(table)
+            {
+                *table.rules.write().unwrap_or_else(PoisonError::into_inner) = rules;
+            }
+        }
+        *self.entries.write().unwrap_or_else(PoisonError::into_inner) = contents.entries;
+        *self.sequences.write().unwrap_or_else(PoisonError::into_inner) = contents.sequences;
+        *self.definitions.write().unwrap_or_else(PoisonError::into_inner) = contents.definitions;
+        self.version.store(next_version(), Ordering::Release);
+        fork.undo(mark.then, mark.otherwise);
+    }
+
+    /// Gives up what the block has changed.
+    pub(crate) fn give_up(&self) {
+        if let Some(fork) = &self.fork {
+            fork.undo(0, 0);
+        }
+    }
+
+    /// Makes the copy that of the database, in the transaction of the block, which `commit` commits.
+    ///
+    /// # Errors
+    /// That of the commit; or a conflict with what others have changed. Then nothing has changed.
+    pub(crate) fn publish(
+        &self,
+        mut transaction: Transaction,
+        commit: impl FnOnce(Transaction) -> Result<Commit, Error>,
+    ) -> Result<Commit, Error> {
+        let Some(fork) = &self.fork else { return Err(Error::internal("the catalog is that of the database")) };
+        let origin = &fork.origin;
+        let _alone = origin.alone();
+        let mut draft = fork.merged(&Contents::of(origin), &Contents::of(self))?;
+        if let Some(log) = origin.log() {
+            origin.describe(&draft, log, &mut transaction)?;
+        }
+        // Before the commit, so that who begins behind it finds the tables.
+        origin.exchange(&mut draft);
+        let commit = match commit(transaction) {
+            Ok(commit) => commit,
+            Err(error) => {
+                origin.exchange(&mut draft);
+                return Err(error);
+            }
+        };
+        if let Some(log) = origin.log() {
+            log.note(commit);
+        }
+        let acts = std::mem::take(&mut *fork.acts());
+        acts.then.into_iter().for_each(|act| act());
+        Ok(commit)
+    }
+}
+
+impl Fork {
+    /// What there is now, with the changes of the block.
+    fn merged(&self, now: &Contents, own: &Contents) -> Result<Change, Error> {
+        let changed = self.began.differences(own);
+        let mut concerned: BTreeSet<String> = changed.iter().flat_map(|name| own.depends_on(name)).collect();
+        concerned.extend(changed.iter().cloned());
+        let by_others = self.began.differences(now);
+        let by_others: Vec<&String> = by_others.iter().filter(|name| !is_temporary(name)).collect();
+        let depends = |name: &str| now.depends_on(name).iter().any(|on| changed.contains(on));
+        if let Some(name) = by_others.iter().find(|name| concerned.contains(**name) || depends(name)) {
+            return Err(conflict(&format!("has changed what {name} stands for")));
+        }
+        // Nobody says of a new table which types and which schema it needs.
+        let (before, after) = (&self.began.definitions, &own.definitions);
+        if loses(before, after)
+            && let Some(name) = by_others.first()
+        {
+            return Err(conflict(&format!("has changed what {name} stands for")));
+        }
+        let is_changed = before != after;
+        if loses(before, &now.definitions) || is_changed && *before != now.definitions {
+            return Err(conflict("has changed schemas, types or comments"));
+        }
+        let mut merged = Change::default();
+        let Contents { mut entries, mut sequences, ledger, .. } = now.clone();
+        for name in &changed {
+            match own.entries.get(name) {
+                Some(entry) => drop(entries.insert(name.clone(), entry.clone())),
+                None => drop(entries.remove(name)),
+            }
+            match own.sequences.get(name) {
+                Some(sequence) => drop(sequences.insert(name.clone(), Arc::clone(sequence))),
+                None => drop(sequences.remove(name)),
+            }
+        }
+        merged.entries = entries;
+        merged.sequences = sequences;
+        merged.definitions.clone_from(if is_changed { after } else { &now.definitions });
+        merged.ledger = ledger;
+        Ok(merged)
+    }
+}
+
+/// Whether a schema or a type is gone, or a type is another one.
+fn loses(before: &Definitions, after: &Definitions) -> bool {
+    before.types.iter().any(|(name, of)| after.types.get(name) != Some(of))
+        || !before.schemas.is_subset(&after.schemas)
+        || !before.lacks_public && after.lacks_public
+}
+
+fn conflict(what: &str) -> Error {
+    Error::new(
+        ErrorKind::Conflict,
+        format!("another session {what} since this transaction block changed definitions; nothing was kept: try again"),
+    )
+}
