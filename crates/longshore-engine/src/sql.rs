@@ -72,7 +72,6 @@ pub(crate) mod windows;
 mod without_effect;
 
 use sqlparser::ast;
-use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
@@ -172,15 +171,12 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     if let Some(parts) = schema_elements::split(sql, &tokens)? {
         return Ok(Parsed::SchemaElements(parts));
     }
-    free_argument_names(&mut tokens);
-    leave_out_system_schema(&mut tokens);
-    call_varchar_so(&mut tokens);
+    synonyms::spell_out(&mut tokens);
     like::read_tokens(&mut tokens);
     let has_subscripts = subscripts::read_tokens(&mut tokens);
     without_effect::leave_out(&mut tokens);
     recursive_view::spell_out(&mut tokens);
     table::spell_out(&mut tokens);
-    synonyms::spell_out(&mut tokens);
     set_returning::read_tokens(&mut tokens);
     frames::spell_out(&mut tokens);
     ordering::spell_out(&mut tokens);
@@ -281,64 +277,6 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
 fn is_checkpoint(parser: &Parser) -> bool {
     let next = &parser.peek_token_ref().token;
     matches!(next, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("checkpoint"))
-}
-
-/// Makes every word before `=>` a mere name: `trim => true` is no call of TRIM. `:=` is an older word for `=>`.
-fn free_argument_names(tokens: &mut [TokenWithSpan]) {
-    let mut name = None;
-    for index in 0..tokens.len() {
-        match (&tokens[index].token, name) {
-            (Token::Whitespace(_), _) => {}
-            (Token::Word(word), _) if word.quote_style.is_none() => name = Some(index),
-            (Token::RArrow | Token::Assignment, Some(before)) => {
-                if let Token::Word(word) = &mut tokens[before].token {
-                    word.keyword = Keyword::NoKeyword;
-                }
-                tokens[index].token = Token::RArrow;
-                name = None;
-            }
-            _ => name = None,
-        }
-    }
-}
-
-/// Leaves `pg_catalog.` out before the name of a function, type or table: that schema is looked through anyway.
-fn leave_out_system_schema(tokens: &mut Vec<TokenWithSpan>) {
-    let is_it = |token: &Token| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case("pg_catalog"));
-    if !tokens.iter().any(|token| is_it(&token.token)) {
-        return;
-    }
-    let mut at = 0;
-    while at + 2 < tokens.len() {
-        let follows_period = at > 0 && tokens[at - 1].token == Token::Period;
-        let is_prefix = is_it(&tokens[at].token)
-            && tokens[at + 1].token == Token::Period
-            && matches!(tokens[at + 2].token, Token::Word(_));
-        if is_prefix && !follows_period {
-            tokens.drain(at..at + 2);
-        }
-        at += 1;
-    }
-}
-
-/// `character varying` as `varchar`, which the planner knows in casts.
-fn call_varchar_so(tokens: &mut Vec<TokenWithSpan>) {
-    let is = |token: &Token, text: &str| matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text));
-    if !tokens.iter().any(|token| is(&token.token, "varying")) {
-        return;
-    }
-    let mut at = 0;
-    while at < tokens.len() {
-        let next = tokens[at + 1..].iter().position(|token| !matches!(token.token, Token::Whitespace(_)));
-        let next = next.map(|skipped| at + 1 + skipped);
-        if is(&tokens[at].token, "character")
-            && let Some(next) = next.filter(|next| is(&tokens[*next].token, "varying"))
-        {
-            tokens[at].token = Token::make_keyword("VARCHAR");
-            tokens.drain(at + 1..=next);
-        }
-        at += 1;
-    }
 }
 
 fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {

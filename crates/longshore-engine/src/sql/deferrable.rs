@@ -6,6 +6,8 @@
 use sqlparser::ast::{Set, Statement, TransactionModifier, Value};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::tokens::is_word;
+
 /// The snapshots that stand for the mode.
 const MODES: [&str; 2] = ["not deferrable", "deferrable"];
 
@@ -72,10 +74,6 @@ pub(crate) fn of_snapshot(snapshot: &Value) -> Option<bool> {
 
 fn is_space(token: &Token) -> bool {
     matches!(token, Token::Whitespace(_))
-}
-
-fn is_word(token: &Token, text: &str) -> bool {
-    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use super::options::shown_place;
+use super::tokens::is_word;
 use crate::Error;
 
 /// A schema and what is made in it.
@@ -70,10 +71,6 @@ fn place_in(sql: &str, place: Location) -> usize {
         Some(before) => sql.match_indices('\n').nth(before).map_or(sql.len(), |(at, _)| at + 1),
     };
     sql[start..].char_indices().nth(columns).map_or(sql.len(), |(at, _)| start + at)
-}
-
-fn is_word(token: &Token, text: &str) -> bool {
-    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use sqlparser::ast::ObjectName;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
 
 use super::syntax;
+use super::tokens::is_word;
 use crate::Error;
 
 /// When constraints are checked from now on, to the end of the transaction.
@@ -37,8 +37,4 @@ fn parsed(parser: &mut Parser) -> Result<SetConstraints, ParserError> {
     };
     parser.advance_token();
     Ok(SetConstraints { constraints, deferred })
-}
-
-fn is_word(token: &Token, text: &str) -> bool {
-    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }

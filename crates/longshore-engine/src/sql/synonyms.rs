@@ -1,14 +1,75 @@
-//! Other words for the same: ABORT for ROLLBACK.
+//! Other spellings of the same: ABORT for ROLLBACK, `name := value`, `pg_catalog.name`, `character varying`.
 
+use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::sql::tokens::{is_said, is_word};
 
 /// Spells them out.
-pub(super) fn spell_out(tokens: &mut [TokenWithSpan]) {
+pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
+    free_argument_names(tokens);
+    leave_out_system_schema(tokens);
+    call_varchar_so(tokens);
     let Some(first) = tokens.iter().position(|token| is_said(&token.token)) else { return };
     if is_word(&tokens[first].token, "ABORT") {
         tokens[first].token = Token::make_keyword("ROLLBACK");
+    }
+}
+
+/// Makes every word before `=>` a mere name: `trim => true` is no call of TRIM. `:=` is an older word for `=>`.
+fn free_argument_names(tokens: &mut [TokenWithSpan]) {
+    let mut name = None;
+    for index in 0..tokens.len() {
+        match (&tokens[index].token, name) {
+            (Token::Whitespace(_), _) => {}
+            (Token::Word(word), _) if word.quote_style.is_none() => name = Some(index),
+            (Token::RArrow | Token::Assignment, Some(before)) => {
+                if let Token::Word(word) = &mut tokens[before].token {
+                    word.keyword = Keyword::NoKeyword;
+                }
+                tokens[index].token = Token::RArrow;
+                name = None;
+            }
+            _ => name = None,
+        }
+    }
+}
+
+/// Leaves `pg_catalog.` out before the name of a function, type or table: that schema is looked through anyway.
+fn leave_out_system_schema(tokens: &mut Vec<TokenWithSpan>) {
+    let is_it = |token: &Token| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case("pg_catalog"));
+    if !tokens.iter().any(|token| is_it(&token.token)) {
+        return;
+    }
+    let mut at = 0;
+    while at + 2 < tokens.len() {
+        let follows_period = at > 0 && tokens[at - 1].token == Token::Period;
+        let is_prefix = is_it(&tokens[at].token)
+            && tokens[at + 1].token == Token::Period
+            && matches!(tokens[at + 2].token, Token::Word(_));
+        if is_prefix && !follows_period {
+            tokens.drain(at..at + 2);
+        }
+        at += 1;
+    }
+}
+
+/// `character varying` as `varchar`, which the planner knows in casts.
+fn call_varchar_so(tokens: &mut Vec<TokenWithSpan>) {
+    if !tokens.iter().any(|token| is_word(&token.token, "varying")) {
+        return;
+    }
+    let mut at = 0;
+    while at < tokens.len() {
+        let next = tokens[at + 1..].iter().position(|token| !matches!(token.token, Token::Whitespace(_)));
+        let next = next.map(|skipped| at + 1 + skipped);
+        if is_word(&tokens[at].token, "character")
+            && let Some(next) = next.filter(|next| is_word(&tokens[*next].token, "varying"))
+        {
+            tokens[at].token = Token::make_keyword("VARCHAR");
+            tokens.drain(at + 1..=next);
+        }
+        at += 1;
     }
 }
 

@@ -195,7 +195,8 @@ fn what_is_durable_comes_back() {
                 let reopened = Database::open_directory(&path.with_file_name(DURABLE), config.clone(), &durability);
                 let reopened = reopened.map_err(|error| format!("it does not come back {how}: {error}"))?;
                 let after = runtime.block_on(described(&reopened, path));
-                crate::described::difference(&before, &after).map_or(Ok(()), |difference| Err(format!("{how}: {difference}")))
+                crate::described::difference(&before, &after)
+                    .map_or(Ok(()), |difference| Err(format!("{how}: {difference}")))
             };
             reopened(true, "from the log")?;
             database.close().map_err(|error| format!("it does not close: {error}"))?;
