@@ -223,9 +223,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         }
         Parsed::CopyFrom(copy) => {
             if let CopySource::Query(query) = &mut copy.source {
-                depth::limit_depth(query.as_mut())?;
-                call_syntax::write_out(query.as_mut())?;
-                shorthand::write_out(query.as_mut())?;
+                write_out_query(query)?;
             }
             if let Some(condition) = &mut copy.condition {
                 depth::limit_depth(condition)?;
@@ -234,15 +232,11 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         }
         Parsed::CopyTo(copy) => {
             if let CopyWhat::Query(query) = &mut copy.what {
-                depth::limit_depth(query.as_mut())?;
-                call_syntax::write_out(query.as_mut())?;
-                shorthand::write_out(query.as_mut())?;
+                write_out_query(query)?;
             }
         }
         Parsed::Summarize(query) => {
-            depth::limit_depth(query.as_mut())?;
-            call_syntax::write_out(query.as_mut())?;
-            shorthand::write_out(query.as_mut())?;
+            write_out_query(query)?;
         }
         Parsed::AlterTable(alter) => {
             for action in &mut alter.actions {
@@ -271,6 +265,13 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         | Parsed::SetConstraints(_) => {}
     }
     Ok(parsed)
+}
+
+/// Writes out what a query that stands in another statement has of our own syntax.
+fn write_out_query(query: &mut ast::Query) -> Result<(), Error> {
+    depth::limit_depth(query)?;
+    call_syntax::write_out(query)?;
+    shorthand::write_out(query)
 }
 
 /// Whether CHECKPOINT comes, which is no keyword to sqlparser.

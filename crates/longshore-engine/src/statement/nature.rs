@@ -26,11 +26,12 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         }
         Parsed::CopyFrom(_) => Nature::Writes,
         Parsed::CreateFrom(_) => Nature::NonTransactionalDdl("CREATE TABLE"),
-        Parsed::SchemaElements(_) => Nature::Ddl,
         Parsed::Export(_) => Nature::Export("EXPORT DATABASE"),
         Parsed::Backup(_) => Nature::Export("BACKUP DATABASE"),
         Parsed::Import(_) => Nature::NonTransactionalDdl("IMPORT DATABASE"),
-        Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => Nature::Ddl,
+        Parsed::SchemaElements(_) | Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => {
+            Nature::Ddl
+        }
         Parsed::Sequence(_) => Nature::NonTransactionalDdl("ALTER SEQUENCE"),
         Parsed::AlterTable(alter) => {
             let table = names::relation(&alter.name).ok().and_then(|name| catalog.table(&name));
@@ -48,16 +49,16 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             ObjectStatement::Upkeep(_) => Nature::Reads,
         },
         Parsed::Sql(statement) => match statement.as_ref() {
+            Statement::Drop { object_type: ObjectType::Index, .. } => Nature::NonTransactionalDdl("DROP INDEX"),
             Statement::CreateTable(_)
             | Statement::CreateView(_)
             | Statement::CreateIndex(_)
             | Statement::CreateType { .. }
             | Statement::CreateSchema { .. }
-            | Statement::DropDomain(_) => Nature::Ddl,
+            | Statement::DropDomain(_)
+            | Statement::Drop { .. } => Nature::Ddl,
             Statement::AlterType(_) => Nature::NonTransactionalDdl("ALTER TYPE"),
             Statement::AlterIndex { .. } => Nature::NonTransactionalDdl("ALTER INDEX"),
-            Statement::Drop { object_type: ObjectType::Index, .. } => Nature::NonTransactionalDdl("DROP INDEX"),
-            Statement::Drop { .. } => Nature::Ddl,
             Statement::Insert(_)
             | Statement::Update(_)
             | Statement::Delete(_)

@@ -31,7 +31,13 @@ const NAMING: [&str; 7] =
 pub(crate) fn resolve(parsed: &mut Parsed, sql: &str, catalog: &Catalog, path: &SearchPath) -> Result<(), Error> {
     let mut names = Resolver { catalog, path, scopes: Vec::new(), made: None };
     match parsed {
-        Parsed::Empty | Parsed::Export(_) | Parsed::Import(_) | Parsed::Checkpoint | Parsed::Backup(_) => Ok(()),
+        Parsed::Empty
+        | Parsed::Export(_)
+        | Parsed::Import(_)
+        | Parsed::Checkpoint
+        | Parsed::Backup(_)
+        | Parsed::SchemaElements(_)
+        | Parsed::SetConstraints(_) => Ok(()),
         Parsed::CopyFrom(copy) => {
             copy.table = names.existing_text(&copy.table)?;
             if let CopySource::Query(query) = &mut copy.source {
@@ -56,7 +62,6 @@ pub(crate) fn resolve(parsed: &mut Parsed, sql: &str, catalog: &Catalog, path: &
         Parsed::Domain(statement) => names.domain(statement),
         Parsed::Summarize(query) => names.visit(query.as_mut()),
         Parsed::Pivot(pivot) => names.visit(&mut pivot.relation),
-        Parsed::SchemaElements(_) | Parsed::SetConstraints(_) => Ok(()),
         Parsed::Sql(statement) => names.statement(statement, sql),
     }
 }

@@ -59,20 +59,17 @@ impl Block {
             State::Failed(open) => (open, Ended::RolledBack),
         };
         if let Some(transaction) = open.begun() {
-            match ended {
-                Ended::Committed => {
-                    let definitions = open.definitions();
-                    let commit = transaction.commit(definitions.map(Arc::as_ref), control).inspect_err(|_| {
-                        open.undo_definitions(&self.numbers);
-                        self.time.end(true);
-                    })?;
-                    let with_catalog = definitions.is_some() || transaction.took_numbers();
-                    self.safety.commit(commit, with_catalog, open.synchronous_commit);
-                }
-                _ => {
-                    transaction.rollback();
+            if ended == Ended::Committed {
+                let definitions = open.definitions();
+                let commit = transaction.commit(definitions.map(Arc::as_ref), control).inspect_err(|_| {
                     open.undo_definitions(&self.numbers);
-                }
+                    self.time.end(true);
+                })?;
+                let with_catalog = definitions.is_some() || transaction.took_numbers();
+                self.safety.commit(commit, with_catalog, open.synchronous_commit);
+            } else {
+                transaction.rollback();
+                open.undo_definitions(&self.numbers);
             }
         }
         self.time.end(ended == Ended::RolledBack);

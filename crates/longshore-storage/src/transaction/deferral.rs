@@ -21,6 +21,14 @@ pub(super) struct Deferral {
     from: Option<usize>,
 }
 
+/// How far a [`Deferral`] was at a savepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Deferred {
+    /// How much was said.
+    said: usize,
+    from: Option<usize>,
+}
+
 /// Which foreign keys are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Checked {
@@ -41,15 +49,16 @@ impl Deferral {
         said.map_or(timing == ReferenceTiming::Deferred, |(_, deferred)| *deferred)
     }
 
-    /// How much the transaction has said.
-    pub(super) fn said(&self) -> usize {
-        self.said.len()
+    /// How far it is.
+    pub(super) fn at(&self) -> Deferred {
+        Deferred { said: self.said.len(), from: self.from }
     }
 
-    /// Forgets what was said and done since.
-    pub(super) fn go_back(&mut self, said: usize, writes: usize) {
-        self.said.truncate(said);
-        self.from = self.from.filter(|from| *from < writes);
+    /// Forgets what was said and done since. What was checked since counts as unchecked: the changes that made a foreign key
+    /// hold may be undone.
+    pub(super) fn go_back(&mut self, to: Deferred) {
+        self.said.truncate(to.said);
+        self.from = to.from;
     }
 }
 

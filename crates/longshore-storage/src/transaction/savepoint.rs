@@ -1,14 +1,15 @@
 //! Savepoints: what a transaction did since one can be undone without undoing the rest.
 
 use super::Transaction;
+use super::deferral::Deferred;
 
 /// A place in a transaction that it can go back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Savepoint {
     writes: usize,
     item_bytes: usize,
-    /// How much it had said of foreign keys that are checked later.
-    deferrals: usize,
+    /// What it had said of foreign keys that are checked later, and put off.
+    deferred: Deferred,
 }
 
 impl Transaction {
@@ -21,19 +22,19 @@ impl Transaction {
     /// A place to go back to.
     pub fn savepoint(&mut self) -> Savepoint {
         self.keeps_all = true;
-        Savepoint { writes: self.set.writes.len(), item_bytes: self.set.item_bytes(), deferrals: self.deferral.said() }
+        Savepoint { writes: self.set.writes.len(), item_bytes: self.set.item_bytes(), deferred: self.deferral.at() }
     }
 
     /// Undoes what was done since a savepoint of this transaction, which can be gone back to again. Later savepoints are
     /// forgotten. What was read since stays read, and that keys which rows had were free is part of that.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
+        self.deferral.go_back(savepoint.deferred);
         if let Some(stamp) = self.stamp {
             self.log_failed_keys(savepoint.writes);
             self.went_back += 1;
             self.set.undo(savepoint.writes, stamp);
             self.set.forget_items(savepoint.item_bytes);
             self.foreign_keys_checked = self.foreign_keys_checked.min(savepoint.writes);
-            self.deferral.go_back(savepoint.deferrals, savepoint.writes);
             if let Some(foreign_key_reads) = &mut self.foreign_key_reads {
                 foreign_key_reads.checked.retain(|checked| checked.end() <= savepoint.writes);
             }

@@ -124,6 +124,7 @@ struct Done<'a> {
 }
 
 /// What came of the work of a transaction.
+#[expect(clippy::large_enum_variant, reason = "most are done, and each lives as long as its commit takes")]
 enum Outcome<'a> {
     Done(Done<'a>),
     /// Its input asked for it.
