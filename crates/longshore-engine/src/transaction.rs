@@ -21,7 +21,7 @@ mod time;
 mod with;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 pub(crate) use block::Ended;
 use frozen::Frozen;
@@ -53,8 +53,9 @@ pub(crate) struct StatementTransaction {
     numbers: Arc<LastNumbers>,
     /// What its session knows of time.
     time: Arc<SessionTime>,
-    /// When it began, in microseconds since 1970-01-01 UTC.
-    began: i64,
+    /// When it began, in microseconds since 1970-01-01 UTC: the time at which that is asked for first. Most statements never
+    /// ask, and a look at the clock is a good part of what the shortest ones take.
+    began: OnceLock<i64>,
     restarts: Restarts,
     /// Whether the user wants nothing to be changed.
     forbids_changes: AtomicBool,
@@ -92,7 +93,7 @@ impl StatementTransaction {
             instead,
             numbers: Arc::clone(numbers),
             time: Arc::clone(time),
-            began: time::micros_now(),
+            began: OnceLock::new(),
             restarts: Restarts::default(),
             forbids_changes: AtomicBool::new(forbids_changes),
             took_numbers: AtomicBool::new(false),
@@ -119,7 +120,7 @@ impl StatementTransaction {
 
     /// What its session knows of time.
     pub(crate) fn time(&self) -> StatementTime {
-        self.time.of_statement(self.began)
+        self.time.of_statement(|| *self.began.get_or_init(time::micros_now))
     }
 
     /// The rows of `relation` that it sees now: what it changes afterwards does not show.

@@ -19,9 +19,15 @@ impl Decimal {
         if self.is_zero() {
             return (0, 0);
         }
-        let point = self.point();
+        let count = self.digits.count();
+        let point = i64::from(count) - i64::from(self.scale);
         let weight = (point - 1).div_euclid(GROUP_DIGITS);
-        (weight, self.leading((point - weight * GROUP_DIGITS) as u32) as i64)
+        let digits = (point - weight * GROUP_DIGITS) as u32;
+        let first = match self.digits.small_magnitude() {
+            Some(magnitude) if count >= digits => (magnitude / 10_u64.pow(count - digits)) as i64,
+            _ => self.leading(digits) as i64,
+        };
+        (weight, first)
     }
 
     /// The first so many digits as a whole number, with zeros behind them if there are fewer.

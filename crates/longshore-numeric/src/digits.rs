@@ -26,6 +26,15 @@ pub(crate) fn small_power_of_ten(exponent: u32) -> Option<i128> {
     POWERS_OF_TEN.get(exponent as usize).copied()
 }
 
+/// The quotient and the remainder; `None` where there is none of 128 bits. Divisions of 64 bits take a fraction of the time.
+#[inline]
+fn small_division(one: i128, by: i128) -> Option<(i128, i128)> {
+    if let (Ok(one), Ok(by)) = (i64::try_from(one), i64::try_from(by)) {
+        return Some((one.checked_div(by)?.into(), one.checked_rem(by)?.into()));
+    }
+    Some((one.checked_div(by)?, one.checked_rem(by)?))
+}
+
 impl Digits {
     pub(crate) const ZERO: Self = Self::Small(0);
 
@@ -55,11 +64,20 @@ impl Digits {
         }
     }
 
+    /// Without its sign, if that has 64 bits: with these, all is found in a few steps.
+    #[inline]
+    pub(crate) fn small_magnitude(&self) -> Option<u64> {
+        if let Self::Small(value) = self { u64::try_from(value.unsigned_abs()).ok() } else { None }
+    }
+
     /// How many decimal digits it has; none if it is zero.
     pub(crate) fn count(&self) -> u32 {
         match self {
             Self::Small(0) => 0,
-            Self::Small(value) => value.unsigned_abs().ilog10() + 1,
+            Self::Small(value) => match self.small_magnitude() {
+                Some(small) => small.ilog10() + 1,
+                None => value.unsigned_abs().ilog10() + 1,
+            },
             Self::Large(value) => {
                 // By log10(2) of its bits, which is one too few at most.
                 let least = ((value.bits().saturating_sub(1)) as f64 * std::f64::consts::LOG10_2).floor() as u32;
@@ -114,7 +132,7 @@ impl Digits {
     /// The quotient without its fraction, and the remainder, which has the sign of the dividend.
     pub(crate) fn divided(&self, by: &Self) -> (Self, Self) {
         if let (Self::Small(one), Self::Small(by)) = (self, by)
-            && let (Some(quotient), Some(rest)) = (one.checked_div(*by), one.checked_rem(*by))
+            && let Some((quotient, rest)) = small_division(*one, *by)
         {
             return (Self::Small(quotient), Self::Small(rest));
         }
@@ -125,6 +143,17 @@ impl Digits {
 
     /// The quotient, rounded to a whole number, halves away from zero.
     pub(crate) fn divided_rounding(&self, by: &Self) -> Self {
+        if let (Self::Small(one), Self::Small(by)) = (self, by)
+            && let Some((quotient, rest)) = small_division(*one, *by)
+        {
+            // The half of the divisor, rounded up, without a sum that may be too long.
+            let is_less = rest.unsigned_abs() < by.unsigned_abs() - by.unsigned_abs() / 2;
+            return if is_less {
+                Self::Small(quotient)
+            } else {
+                Self::Small(quotient).plus(&Self::Small(one.signum() * by.signum()))
+            };
+        }
         let (quotient, rest) = self.divided(by);
         let half = rest.plus(&rest).absolute().compared(&by.absolute());
         if half == Ordering::Less {

@@ -192,18 +192,13 @@ pub fn push_pairs(
         push(ZERO);
     } else {
         let mask = if negative { 0xFF } else { 0 };
-        let mut header = |header: u8, follows: Option<i32>| {
-            push(header ^ mask);
-            for byte in follows.into_iter().flat_map(|exponent| (exponent as u16).to_be_bytes()) {
-                push(byte ^ mask);
-            }
-        };
-        if exponent < -EXPONENT_MAX {
-            header(TINY, Some(exponent + TINY_BIAS));
-        } else if exponent > EXPONENT_MAX {
-            header(HUGE, Some(exponent - EXPONENT_MAX - 1));
+        if (-EXPONENT_MAX..=EXPONENT_MAX).contains(&exponent) {
+            push((EXPONENTS + (exponent + EXPONENT_MAX) as u8) ^ mask);
         } else {
-            header(EXPONENTS + (exponent + EXPONENT_MAX) as u8, None);
+            let (header, follows) =
+                if exponent < 0 { (TINY, exponent + TINY_BIAS) } else { (HUGE, exponent - EXPONENT_MAX - 1) };
+            push(header ^ mask);
+            (follows as u16).to_be_bytes().into_iter().for_each(|byte| push(byte ^ mask));
         }
         for pair in pairs {
             push((pair + 1) ^ mask);

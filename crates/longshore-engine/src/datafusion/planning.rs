@@ -30,6 +30,7 @@ pub(super) mod plan;
 pub(super) mod plan_cache;
 pub(super) mod planner;
 pub(super) mod random;
+mod range_frames;
 pub(super) mod rules;
 pub(super) mod samples;
 pub(super) mod sequences;

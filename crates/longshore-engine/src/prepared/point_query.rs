@@ -30,7 +30,7 @@ use crate::catalog::{Catalog, Rules, Table};
 use crate::sql::parameters::number_of;
 use crate::transaction::StatementTransaction;
 use aggregate::Aggregate;
-use lookup::{Key, Lookup, Range, given};
+use lookup::{Few, Key, Lookup, Range, given};
 
 /// Rows of an INSERT, after which it looks whether it is cancelled.
 const ROWS_PER_LOOK: usize = 1024;
@@ -165,23 +165,24 @@ impl PointQueryPlan {
                 }
             }
             Kind::Insert { values } => {
-                let values = values.iter().enumerate().map(|(column, value)| given(value, column, relation, arguments));
-                match values.collect::<Option<Vec<_>>>() {
-                    None => Done::Planner,
-                    Some(values) => {
-                        transaction.insert(relation, &values)?;
-                        Done::Changed("INSERT 0", 1)
-                    }
+                let mut row = Few::new();
+                for (column, value) in values.iter().enumerate() {
+                    let Some(value) = given(value, column, relation, arguments) else { return Ok(Done::Planner) };
+                    row.push(value);
                 }
+                transaction.insert(relation, &row)?;
+                Done::Changed("INSERT 0", 1)
             }
             Kind::Update { lookup, set } => {
-                let given = |(column, value): &'a (usize, NewValue)| {
-                    given(value.operand(), *column, relation, arguments).map(|given| (*column, value, given))
-                };
-                let Some(set) = set.iter().map(given).collect::<Option<Vec<_>>>() else { return Ok(Done::Planner) };
+                let mut new = Few::new();
+                for (column, value) in set {
+                    let given = given(value.operand(), *column, relation, arguments);
+                    let Some(given) = given else { return Ok(Done::Planner) };
+                    new.push((*column, value, given));
+                }
                 match lookup.find(transaction, relation, arguments)? {
                     None => Done::Planner,
-                    Some(rows) => update(transaction, relation, &rows, &set)?,
+                    Some(rows) => update(transaction, relation, &rows, &new)?,
                 }
             }
             Kind::Delete { lookup } => match lookup.find(transaction, relation, arguments)? {
@@ -204,7 +205,7 @@ fn update(
     rows: &[RowId],
     set: &[(usize, &NewValue, Datum<'_>)],
 ) -> Result<Done, TransactionError> {
-    let mut values = Vec::with_capacity(rows.len() * set.len());
+    let mut values = Few::with_capacity(rows.len() * set.len());
     for row in rows {
         for (column, value, given) in set {
             let value = match value {

@@ -36,8 +36,20 @@ pub(super) fn point_query_outcome(context: &Context<'_>, done: Done) -> Result<O
         Done::Changed(verb, rows) => {
             foreign::run_actions(context)?;
             let report = Report { rows, ..Report::default() };
-            Ok(Some(Outcome::Done { tag: [verb, &rows.to_string()].join(" "), report, notice: None }))
+            Ok(Some(Outcome::Done { tag: tag(verb, rows), report, notice: None }))
         }
         Done::Planner => Ok(None),
     }
+}
+
+/// `UPDATE 1`.
+fn tag(verb: &str, rows: u64) -> String {
+    let mut tag = String::with_capacity(verb.len() + " 18446744073709551615".len());
+    tag.push_str(verb);
+    tag.push(' ');
+    match u8::try_from(rows) {
+        Ok(digit @ 0..=9) => tag.push(char::from(b'0' + digit)),
+        _ => tag.push_str(&rows.to_string()),
+    }
+    tag
 }

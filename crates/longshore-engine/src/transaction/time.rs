@@ -44,12 +44,12 @@ impl SessionTime {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a statement works with now, whose own transaction would have begun at `began`.
-    pub(super) fn of_statement(&self, began: i64) -> StatementTime {
+    /// What a statement works with now, whose own transaction would have begun at the time that `began` gives.
+    pub(super) fn of_statement(&self, began: impl FnOnce() -> i64) -> StatementTime {
         let state = self.lock();
         let block = state.block.as_ref().map(|block| block.began);
         let settings = Arc::clone(&state.settings);
-        StatementTime { settings, began: block.unwrap_or(began), is_in_block: block.is_some() }
+        StatementTime { settings, began: block.unwrap_or_else(began), is_in_block: block.is_some() }
     }
 
     /// The settings that hold now.

@@ -1,7 +1,7 @@
 //! Foreign keys that are checked when the transaction ends, or when it says so.
 //!
 //! The write set has all changes of a transaction. So what a statement leaves unchecked is only where the first such change
-//! is ([`Deferral::from`]): the changes from there on are checked as those of one long statement.
+//! is ([`PutOff::from`]): the changes from there on are checked as those of one long statement.
 //!
 //! Not here: how changes are checked (`references.rs`).
 
@@ -12,9 +12,12 @@ use crate::error::TransactionError;
 use crate::index::IsCancelled;
 use crate::table::{ForeignKey, ReferenceTiming};
 
-/// What a transaction has put off, and what it says of that.
+/// What a transaction has put off, and what it says of that: nothing, of most.
 #[derive(Default)]
-pub(super) struct Deferral {
+pub(super) struct Deferral(Option<Box<PutOff>>);
+
+#[derive(Default)]
+struct PutOff {
     /// What it has said, the last one last: of one foreign key, or of all.
     said: Vec<(Option<Arc<ForeignKey>>, bool)>,
     /// The first change of which some foreign key was not checked.
@@ -22,7 +25,7 @@ pub(super) struct Deferral {
 }
 
 /// How far a [`Deferral`] was at a savepoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Deferred {
     /// How much was said.
     said: usize,
@@ -45,20 +48,34 @@ impl Deferral {
         if timing == ReferenceTiming::Immediate {
             return false;
         }
-        let said = self.said.iter().rev().find(|(of, _)| of.as_ref().is_none_or(|of| Arc::ptr_eq(of, key)));
+        let mut said = self.0.iter().flat_map(|put_off| put_off.said.iter().rev());
+        let said = said.find(|(of, _)| of.as_ref().is_none_or(|of| Arc::ptr_eq(of, key)));
         said.map_or(timing == ReferenceTiming::Deferred, |(_, deferred)| *deferred)
     }
 
     /// How far it is.
     pub(super) fn at(&self) -> Deferred {
-        Deferred { said: self.said.len(), from: self.from }
+        self.0
+            .as_ref()
+            .map_or_else(Deferred::default, |put_off| Deferred { said: put_off.said.len(), from: put_off.from })
     }
 
     /// Forgets what was said and done since. What was checked since counts as unchecked: the changes that made a foreign key
     /// hold may be undone.
     pub(super) fn go_back(&mut self, to: Deferred) {
-        self.said.truncate(to.said);
-        self.from = to.from;
+        if let Some(put_off) = &mut self.0 {
+            put_off.said.truncate(to.said);
+            put_off.from = to.from;
+        }
+    }
+
+    /// The first change of which some foreign key was not checked.
+    fn from(&self) -> Option<usize> {
+        self.0.as_ref()?.from
+    }
+
+    fn put_off(&mut self) -> &mut PutOff {
+        self.0.get_or_insert_default()
     }
 }
 
@@ -77,12 +94,12 @@ impl Transaction {
     ) -> Result<(), TransactionError> {
         if !deferred && let Err(error) = self.check_deferred(key, is_cancelled) {
             // Who has given up learns nothing of what was read.
-            if let (Some(from), false) = (self.deferral.from, matches!(error, TransactionError::Cancelled)) {
+            if let (Some(from), false) = (self.deferral.from(), matches!(error, TransactionError::Cancelled)) {
                 self.log_referring(from)?;
             }
             return Err(error);
         }
-        self.deferral.said.push((key.map(Arc::clone), deferred));
+        self.deferral.put_off().said.push((key.map(Arc::clone), deferred));
         Ok(())
     }
 
@@ -92,7 +109,7 @@ impl Transaction {
         key: Option<&Arc<ForeignKey>>,
         is_cancelled: IsCancelled<'_>,
     ) -> Result<(), TransactionError> {
-        let Some(from) = self.deferral.from else { return Ok(()) };
+        let Some(from) = self.deferral.from() else { return Ok(()) };
         let range = from..self.set.writes.len();
         if !range.is_empty() {
             self.check_rules()?;
@@ -100,7 +117,7 @@ impl Transaction {
             self.check_new(range, Checked::Deferred, key, is_cancelled)?;
         }
         if key.is_none() {
-            self.deferral.from = None;
+            self.deferral.put_off().from = None;
         }
         Ok(())
     }
@@ -116,7 +133,7 @@ impl Transaction {
         let is_deferred = self.deferral.defers(key);
         match checked {
             Checked::Now if is_deferred => {
-                self.deferral.from.get_or_insert(from);
+                self.deferral.put_off().from.get_or_insert(from);
                 false
             }
             Checked::Now => true,

@@ -72,19 +72,20 @@ impl FunctionRewrite for CheckedArithmetic {
         let integer = |expr: &Expr| expr.get_type(schema).is_ok_and(|data_type| data_type.is_integer());
         match expr {
             Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-                let types = left.get_type(schema).ok().zip(right.get_type(schema).ok());
-                match (self.function(op), types) {
+                // Types of long conditions take long to find out.
+                let Some(function) = self.function(op) else {
+                    return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })));
+                };
+                match left.get_type(schema).ok().zip(right.get_type(schema).ok()) {
                     // Days. `DataFusion` takes it for seconds where it estimates how many rows a condition keeps, and gives up.
-                    (_, Some((DataType::Date32, DataType::Date32))) if op == Operator::Minus => {
+                    Some((DataType::Date32, DataType::Date32)) if op == Operator::Minus => {
                         let days = |date: Box<Expr>| {
                             let number = Expr::Cast(Cast::new(date, DataType::Int32));
                             Expr::Cast(Cast::new(Box::new(number), DataType::Int64))
                         };
                         Ok(Transformed::yes(call(Arc::clone(&self.subtract), days(left), days(right))))
                     }
-                    (Some(function), Some((one, other)))
-                        if is_checked(op, &one, &other) || days::is_shift(&one, op, &other) =>
-                    {
+                    Some((one, other)) if is_checked(op, &one, &other) || days::is_shift(&one, op, &other) => {
                         Ok(Transformed::yes(call(Arc::clone(function), *left, *right)))
                     }
                     _ => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),

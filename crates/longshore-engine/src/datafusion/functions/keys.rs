@@ -1,5 +1,5 @@
-//! Keys of values whose equal ones may be different bytes: exact numbers of several scales, JSONB with such, and arrays of
-//! these and of floating-point numbers, of which -0 and 0 are equal.
+//! Keys of values whose equal ones may be different bytes: exact numbers of several scales, JSONB with such, intervals, of
+//! which a month is 30 days, and arrays of these and of floating-point numbers, of which -0 and 0 are equal.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,7 +12,9 @@ use crate::datafusion::functions::json_types::is_jsonb;
 use crate::datafusion::functions::nested::{element_of, list_of};
 use crate::datafusion::functions::numeric::is_numeric;
 use crate::datafusion::functions::row_function::RowFunction;
-use crate::datafusion::functions::{json, numeric, zeros};
+use crate::datafusion::functions::time::kinds::{Kind, time_kind};
+use crate::datafusion::functions::time::rewrite::INTERVAL_KEY;
+use crate::datafusion::functions::{json, numeric, time, zeros};
 
 static ARRAY_KEY: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     let of_type = |types: &[DataType]| {
@@ -24,13 +26,22 @@ static ARRAY_KEY: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
 /// Whether values of this type are compared by their keys. Floating-point numbers by themselves are not (`functions::zeros`).
 pub(in crate::datafusion) fn has_key(data_type: &DataType) -> bool {
     let is_of_elements = |element: &DataType| element.is_floating() || has_key(element);
-    is_numeric(data_type) || is_jsonb(data_type) || element_of(data_type).is_some_and(is_of_elements)
+    is_numeric(data_type)
+        || is_jsonb(data_type)
+        || is_interval(data_type)
+        || element_of(data_type).is_some_and(is_of_elements)
+}
+
+/// Whether it is INTERVAL.
+fn is_interval(data_type: &DataType) -> bool {
+    time_kind(data_type) == Some(Kind::Interval)
 }
 
 fn key_type(data_type: &DataType) -> DataType {
     match element_of(data_type) {
         Some(element) => list_of(key_type(element)),
         None if is_numeric(data_type) || is_jsonb(data_type) => DataType::BinaryView,
+        None if is_interval(data_type) => INTERVAL_KEY,
         None => data_type.clone(),
     }
 }
@@ -41,6 +52,8 @@ pub(in crate::datafusion) fn key(expr: Expr, data_type: &DataType) -> Expr {
         json::key(expr)
     } else if is_numeric(data_type) {
         numeric::keys::key(expr)
+    } else if is_interval(data_type) {
+        time::rewrite::key(expr, Kind::Interval)
     } else {
         ARRAY_KEY.call(vec![expr])
     }
@@ -70,6 +83,7 @@ pub(in crate::datafusion) fn keys(array: &ArrayRef) -> Result<ArrayRef> {
         }
         data_type if is_numeric(data_type) => numeric::keys::keys(array)?,
         data_type if is_jsonb(data_type) => json::keys(array)?,
+        data_type if is_interval(data_type) => time::rewrite::keys(array, Kind::Interval)?,
         data_type if data_type.is_floating() => zeros::positive(array),
         _ => Arc::clone(array),
     })

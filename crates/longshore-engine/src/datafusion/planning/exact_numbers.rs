@@ -22,6 +22,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
+use super::range_frames;
 use crate::Error;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::arrays;
@@ -171,13 +172,13 @@ impl Parts {
     }
 
     /// Takes `expr` apart; whether that changes anything.
-    fn take(&mut self, expr: Expr, schema: &DFSchema) -> bool {
+    fn take(&mut self, expr: Expr, schema: &DFSchema) -> Result<bool> {
         let name = expr.schema_name().to_string();
         let mut function = expr.unalias();
         if sort_distinct_elements(&mut function, schema) {
             let place = self.place(function);
             self.results.push(Made::Distinct(place));
-            return true;
+            return Ok(true);
         }
         let (keyed, average) = match &mut function {
             Expr::AggregateFunction(AggregateFunction { func, params }) => {
@@ -193,7 +194,7 @@ impl Parts {
                 let WindowFunction { fun, params } = call.as_mut();
                 let is_average =
                     fun.name() == "avg" && params.args.iter().all(|argument| is_of_exact(argument, schema));
-                let mut changed = false;
+                let mut changed = range_frames::as_numbers(params, schema)?;
                 for sort in &mut params.order_by {
                     if let Some(data_type) = type_with_key(&sort.expr, schema) {
                         let own = std::mem::take(&mut sort.expr);
@@ -222,12 +223,12 @@ impl Parts {
             key_of_distinct(&mut count, schema);
             let (sum, count) = (self.place(with_function(function, &SUM)), self.place(count));
             self.results.push(Made::Quotient(sum, count));
-            return true;
+            return Ok(true);
         }
         let is_named = function.schema_name().to_string() == name;
         let place = self.place(if is_named { function } else { function.alias(name) });
         self.results.push(Made::Of(place));
-        keyed
+        Ok(keyed)
     }
 
     /// The expressions that give the results, over the columns that the functions have become; with the names `names`.
@@ -291,7 +292,7 @@ fn of_window(window: Window) -> Result<Transformed<LogicalPlan>> {
     let mut parts = Parts { functions: Vec::new(), results: Vec::new() };
     let mut changed = false;
     for expr in &window_expr {
-        changed |= parts.take(expr.clone(), input.schema());
+        changed |= parts.take(expr.clone(), input.schema())?;
     }
     if !changed {
         return Ok(Transformed::no(LogicalPlan::Window(Window { input, window_expr, schema })));
@@ -310,7 +311,7 @@ fn of_aggregate(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     let mut parts = Parts { functions: Vec::new(), results: Vec::new() };
     let mut changed = false;
     for expr in &aggr_expr {
-        changed |= parts.take(expr.clone(), input.schema());
+        changed |= parts.take(expr.clone(), input.schema())?;
     }
     let groups: Vec<Expr> = grouping_set_to_exprlist(&group_expr)?.into_iter().cloned().collect();
     let is_keyed: Vec<bool> = groups.iter().map(|group| type_with_key(group, input.schema()).is_some()).collect();

@@ -17,6 +17,7 @@
 
 mod domain;
 mod joined;
+mod plain;
 mod trial;
 
 use std::sync::Arc;

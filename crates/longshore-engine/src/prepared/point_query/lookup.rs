@@ -7,6 +7,7 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use longshore_storage::{Datum, Direction, Index, IndexKind, Relation, RowId, Transaction, TransactionError};
+use smallvec::SmallVec;
 
 use super::Operand;
 use crate::sql::parameters::fit;
@@ -39,6 +40,9 @@ pub(super) struct Range {
     pub(super) high: Bound<Operand>,
 }
 
+/// Values of a statement, which has few of them as a rule.
+pub(super) type Few<T> = SmallVec<[T; 4]>;
+
 /// A value as `column` stores it, where that is plain.
 pub(super) fn given<'a>(
     operand: &'a Operand,
@@ -49,15 +53,18 @@ pub(super) fn given<'a>(
     fit(operand.value(arguments), relation.schema().columns()[column].column_type)
 }
 
-/// The values of the first columns of an index.
-fn values_of<'a>(
+/// Puts the values of the first columns of an index behind those in `found`; `None` if one is not plain.
+fn push_values<'a>(
+    found: &mut Few<Datum<'a>>,
     index: &Index,
     values: &'a [Operand],
     relation: &Relation,
     arguments: &[Datum<'a>],
-) -> Option<Vec<Datum<'a>>> {
-    let given = |(value, column): (&'a Operand, &usize)| given(value, *column, relation, arguments);
-    values.iter().zip(index.columns()).map(given).collect()
+) -> Option<()> {
+    for (value, column) in values.iter().zip(index.columns()) {
+        found.push(given(value, *column, relation, arguments)?);
+    }
+    Some(())
 }
 
 impl Lookup {
@@ -75,7 +82,7 @@ impl Lookup {
         transaction: &mut Transaction,
         relation: &Relation,
         arguments: &[Datum<'_>],
-    ) -> Result<Option<Vec<RowId>>, TransactionError> {
+    ) -> Result<Option<Few<RowId>>, TransactionError> {
         match self {
             Self::Key(key) => Ok(key.find(transaction, relation, arguments)?.map(|row| row.into_iter().collect())),
             Self::Range(range) => range.find(transaction, relation, arguments, Direction::Forward, None),
@@ -97,7 +104,10 @@ impl Key {
         relation: &Relation,
         arguments: &[Datum<'_>],
     ) -> Result<Option<Option<RowId>>, TransactionError> {
-        let Some(values) = values_of(&self.index, &self.values, relation, arguments) else { return Ok(None) };
+        let mut values = Few::new();
+        if push_values(&mut values, &self.index, &self.values, relation, arguments).is_none() {
+            return Ok(None);
+        }
         if values.contains(&Datum::Null) {
             return Ok(Some(None));
         }
@@ -126,8 +136,11 @@ impl Range {
         arguments: &[Datum<'_>],
         direction: Direction,
         limit: Option<usize>,
-    ) -> Result<Option<Vec<RowId>>, TransactionError> {
-        let Some(values) = values_of(&self.index, &self.values, relation, arguments) else { return Ok(None) };
+    ) -> Result<Option<Few<RowId>>, TransactionError> {
+        let mut values = Few::new();
+        if push_values(&mut values, &self.index, &self.values, relation, arguments).is_none() {
+            return Ok(None);
+        }
         let (low, high) =
             (self.end(&values, &self.low, relation, arguments), self.end(&values, &self.high, relation, arguments));
         let (Some(low), Some(high)) = (low, high) else { return Ok(None) };
@@ -136,15 +149,15 @@ impl Range {
             Bound::Unbounded => false,
         };
         if is_null(&low) || is_null(&high) || limit == Some(0) {
-            return Ok(Some(Vec::new()));
+            return Ok(Some(Few::new()));
         }
         if self.index.kind() == IndexKind::Hash {
-            let mut rows = transaction.find_all(relation, &self.index, &values)?;
+            let mut rows = Few::from_vec(transaction.find_all(relation, &self.index, &values)?);
             rows.truncate(limit.unwrap_or(usize::MAX));
             return Ok(Some(rows).filter(|rows| rows.len() <= ROWS_MAX));
         }
         let ends = (low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice));
-        let mut rows = Vec::new();
+        let mut rows = Few::new();
         transaction.range(relation, &self.index, ends, direction, |_, row| {
             rows.push(row);
             let is_enough = Some(rows.len()) == limit || rows.len() > ROWS_MAX;

@@ -19,8 +19,10 @@ pub(super) fn read(
     columns: &[usize],
     schema: &SchemaRef,
 ) -> Result<RecordBatch, TransactionError> {
-    let arrays = columns.iter().map(|&column| values(transaction, relation, rows, column));
-    let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+    let mut arrays = Vec::with_capacity(columns.len());
+    for &column in columns {
+        arrays.push(values(transaction, relation, rows, column)?);
+    }
     Ok(batch(arrays, rows.len(), schema))
 }
 

@@ -3,14 +3,15 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::array::{Array as _, ArrayRef, make_comparator};
 use datafusion::arrow::compute::{SortOptions, sort_to_indices};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Signature, Volatility};
 
+use super::sorted::sort_keys;
 use crate::datafusion::functions::calls::udf::no_function;
 
 /// The aggregate.
@@ -75,13 +76,19 @@ impl Accumulator for Best {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let [value, by] = values else { return Ok(()) };
         let order = SortOptions { descending: self.is_greatest, nulls_first: false };
-        let first = sort_to_indices(by, Some(order), Some(1))?;
+        let keys = sort_keys(by)?;
+        let first = sort_to_indices(&keys, Some(order), Some(1))?;
         let Some(row) = first.values().first().map(|row| *row as usize) else { return Ok(()) };
-        let found = ScalarValue::try_from_array(by, row)?;
-        let better = if self.is_greatest { Ordering::Greater } else { Ordering::Less };
-        if !found.is_null() && (self.by.is_null() || found.partial_cmp(&self.by) == Some(better)) {
+        if keys.is_null(row) {
+            return Ok(());
+        }
+        let is_better = || {
+            let best = sort_keys(&self.by.to_array()?)?;
+            Ok::<_, DataFusionError>(make_comparator(&keys, &best, order)?(row, 0) == Ordering::Less)
+        };
+        if self.by.is_null() || is_better()? {
             self.value = ScalarValue::try_from_array(value, row)?;
-            self.by = found;
+            self.by = ScalarValue::try_from_array(by, row)?;
         }
         Ok(())
     }

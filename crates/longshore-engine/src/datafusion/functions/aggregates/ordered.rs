@@ -16,7 +16,7 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Signature, Volatility};
 
-use super::sorted::Sorted;
+use super::sorted::{Sorted, equal_ranges};
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::calls::udf::no_function;
 use crate::{Error, ErrorKind};
@@ -298,9 +298,8 @@ fn most_frequent(values: &ArrayRef, of_type: &DataType) -> Result<ScalarValue> {
     if values.is_empty() {
         return ScalarValue::try_from(of_type);
     }
-    let ranges = datafusion::arrow::compute::partition(&[Arc::clone(values)])?.ranges();
     let mut most = 0..0;
-    for range in ranges {
+    for range in equal_ranges(values)? {
         if range.len() > most.len() {
             most = range;
         }

@@ -1,12 +1,29 @@
 //! Values that are kept to be sorted.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use datafusion::arrow::array::UInt64Array;
-use datafusion::arrow::array::{Array, ArrayRef, make_comparator, new_empty_array};
-use datafusion::arrow::compute::{SortOptions, concat, filter, is_not_null, partition, sort, take};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, make_comparator, new_empty_array};
+use datafusion::arrow::compute::{SortOptions, concat, filter, is_not_null, partition, sort, sort_to_indices, take};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
+
+use crate::datafusion::functions::keys::keys;
+
+/// What values are sorted by: their keys if they have such, and the bytes of types that are kept as bytes in their order.
+pub(super) fn sort_keys(values: &ArrayRef) -> Result<ArrayRef> {
+    let keys = keys(values)?;
+    Ok(match keys.as_struct_opt() {
+        Some(wrapped) if wrapped.num_columns() == 1 => ArrayRef::clone(wrapped.column(0)),
+        _ => keys,
+    })
+}
+
+/// The ranges of sorted values in which all are equal.
+pub(super) fn equal_ranges(values: &ArrayRef) -> Result<Vec<Range<usize>>> {
+    Ok(partition(&[sort_keys(values)?])?.ranges())
+}
 
 /// Values of a group, without NULL.
 #[derive(Debug)]
@@ -49,12 +66,12 @@ impl Sorted {
     }
 
     pub(super) fn sorted(&mut self) -> Result<ArrayRef> {
-        let values = sort(&self.unsorted()?, Some(self.options))?;
+        let values = self.unsorted()?;
+        let values = take(&values, &sort_to_indices(&sort_keys(&values)?, Some(self.options), None)?, None)?;
         if !self.is_distinct || values.is_empty() {
             return Ok(values);
         }
-        let first: UInt64Array =
-            partition(&[ArrayRef::clone(&values)])?.ranges().into_iter().map(|range| range.start as u64).collect();
+        let first: UInt64Array = equal_ranges(&values)?.into_iter().map(|range| range.start as u64).collect();
         Ok(take(&values, &first, None)?)
     }
 
@@ -65,7 +82,7 @@ impl Sorted {
 
     /// How each of `values` stands to the one value in `wanted`, in the order.
     pub(super) fn places(&self, values: &ArrayRef, wanted: &ArrayRef) -> Result<Vec<Ordering>> {
-        let compare = make_comparator(values, wanted, self.options)?;
+        let compare = make_comparator(&sort_keys(values)?, &sort_keys(wanted)?, self.options)?;
         Ok((0..values.len()).map(|at| compare(at, 0)).collect())
     }
 
@@ -76,7 +93,7 @@ impl Sorted {
         if before.is_empty() {
             return Ok(0);
         }
-        let before = sort(&take(values, &before, None)?, Some(self.options))?;
+        let before = sort(&sort_keys(&take(values, &before, None)?)?, Some(self.options))?;
         Ok(partition(&[before])?.len())
     }
 

@@ -79,7 +79,14 @@ fn negated(interval: Expr) -> Result<Expr> {
     }
 }
 
+/// The kind of an expression. An operator of `DataFusion`'s gives none: those of times have become functions when types are
+/// asked for.
 fn kind(expr: &Expr, schema: &DFSchema) -> Option<Kind> {
+    if let Expr::BinaryExpr(BinaryExpr { op, .. }) = expr
+        && (is_comparison(*op) || op.is_logic_operator())
+    {
+        return None;
+    }
     expr.get_type(schema).ok().and_then(|data_type| time_kind(&data_type))
 }
 
@@ -159,8 +166,7 @@ fn comparison(left: Expr, kind: Kind, op: Operator, right: Expr) -> Expr {
 
 /// What stands for an interval or a time with a zone where values are compared or grouped.
 pub(in crate::datafusion) fn key(expr: Expr, kind: Kind) -> Expr {
-    let function =
-        Arc::new(ScalarUDF::new_from_impl(Key { kind, signature: Signature::any(1, Volatility::Immutable) }));
+    let function = Arc::new(ScalarUDF::new_from_impl(Key::new(kind)));
     Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![expr]))
 }
 
@@ -262,6 +268,14 @@ fn case(case: Case, schema: &DFSchema) -> Transformed<Expr> {
     Transformed::new_transformed(Expr::Case(Case { expr: operand, when_then_expr, else_expr }), changed)
 }
 
+/// The type of what stands for an interval.
+pub(in crate::datafusion) const INTERVAL_KEY: DataType = DataType::Decimal128(38, 0);
+
+/// What stands for the values of an array of such.
+pub(in crate::datafusion) fn keys(array: &ArrayRef, kind: Kind) -> Result<ArrayRef> {
+    Key::new(kind).keys(array)
+}
+
 /// The length of an interval, or the key of a time with a zone.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Key {
@@ -270,11 +284,15 @@ struct Key {
 }
 
 impl Key {
+    fn new(kind: Kind) -> Self {
+        Self { kind, signature: Signature::any(1, Volatility::Immutable) }
+    }
+
     fn keys(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let column = Column::new(array)?;
         let values = (0..array.len()).map(|row| column.value(row));
         if self.kind == Kind::Interval {
-            let mut lengths = Decimal128Builder::with_capacity(array.len()).with_data_type(DataType::Decimal128(38, 0));
+            let mut lengths = Decimal128Builder::with_capacity(array.len()).with_data_type(INTERVAL_KEY);
             for value in values {
                 lengths.append_option(if let Value::Interval(interval) = value {
                     Some(interval.total())
@@ -302,7 +320,7 @@ impl ScalarUDFImpl for Key {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(if self.kind == Kind::Interval { DataType::Decimal128(38, 0) } else { DataType::BinaryView })
+        Ok(if self.kind == Kind::Interval { INTERVAL_KEY } else { DataType::BinaryView })
     }
 
     fn is_strict(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Whether `DataFusion` makes joins of the subqueries of an operator, and so they can stay as they are.
 //!
 //! Its rules know when they cannot, and say so in many ways: by an error of the analysis, of a rule, or by leaving the
-//! subquery where it is. So they are asked.
+//! subquery where it is. So they are asked, but for the usual subqueries (`plain`).
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::Optimizer;
 
-use super::{has_outer, subquery};
+use super::{has_outer, plain, subquery};
 use crate::datafusion::planning::null_logic::with_null_logic;
 use crate::datafusion::planning::outer_types;
 
@@ -21,7 +21,7 @@ const LAST_RULE: &str = "decorrelate_lateral_join";
 
 /// Whether no subquery that depends on the query around it is left behind the rules.
 pub(super) fn is_left(plan: &LogicalPlan, state: &SessionState) -> bool {
-    tried(plan, state).is_ok_and(|plan| !has_any_left(&plan))
+    plain::has_plain_subqueries(plan) || tried(plan, state).is_ok_and(|plan| !has_any_left(&plan))
 }
 
 fn tried(plan: &LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {

@@ -1,0 +1,87 @@
+//! RANGE with offsets over times of day and intervals, which are no numbers that `DataFusion` could add to.
+//!
+//! What is ordered by becomes a number of microseconds, and so do the offsets. As in PostgreSQL, of an offset of a time of day only
+//! what is below a day counts, and the end of the day is not passed. A time with a zone is ordered by the moment, then by the
+//! zone, so that its number has both.
+
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::array::{ArrayRef, Decimal128Builder};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
+use datafusion::logical_expr::expr::WindowFunctionParams;
+use datafusion::logical_expr::{ExprSchemable, ScalarUDF, WindowFrame, WindowFrameBound, WindowFrameUnits};
+use longshore_time::interval::IntervalType;
+use longshore_time::read;
+use longshore_time::settings::IntervalStyle;
+
+use crate::datafusion::errors::external;
+use crate::datafusion::functions::row_function::RowFunction;
+use crate::datafusion::functions::time::kinds::{Kind, time_kind};
+use crate::datafusion::functions::time::session::time_error;
+use crate::datafusion::functions::time::values::{Column, Value};
+use crate::{Error, ErrorKind};
+
+/// What a number of microseconds is multiplied by beside a zone.
+const ZONES: i128 = 1 << 18;
+const NUMBER: DataType = DataType::Decimal128(38, 0);
+
+static NUMBERS: LazyLock<Arc<ScalarUDF>> =
+    LazyLock::new(|| Arc::new(RowFunction::new("range key", |_| Ok(NUMBER), |args, _| numbers(&args[0])).function()));
+
+/// Puts numbers in the place of what a window is ordered by and of the offsets of its frame, if it is such a one; whether it is.
+pub(super) fn as_numbers(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<bool> {
+    let WindowFrame { units, start_bound, end_bound, .. } = &mut params.window_frame;
+    let [sort] = params.order_by.as_mut_slice() else { return Ok(false) };
+    if *units != WindowFrameUnits::Range || !(has_offset(start_bound) || has_offset(end_bound)) {
+        return Ok(false);
+    }
+    let kind = sort.expr.get_type(schema).ok().and_then(|data_type| time_kind(&data_type));
+    let Some(kind @ (Kind::Time | Kind::TimeTz | Kind::Interval)) = kind else { return Ok(false) };
+    for bound in [start_bound, end_bound] {
+        if let WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) = bound {
+            offset_as_number(offset, kind)?;
+        }
+    }
+    sort.expr = NUMBERS.call(vec![std::mem::take(&mut sort.expr)]);
+    Ok(true)
+}
+
+fn has_offset(bound: &WindowFrameBound) -> bool {
+    match bound {
+        WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) => !offset.is_null(),
+        WindowFrameBound::CurrentRow => false,
+    }
+}
+
+fn offset_as_number(offset: &mut ScalarValue, kind: Kind) -> Result<()> {
+    let ScalarValue::Utf8(Some(text)) = &*offset else { return Ok(()) };
+    let interval = read::interval(text, IntervalType::default(), IntervalStyle::default());
+    let interval = interval.map_err(|error| time_error(&error))?;
+    let number = match kind {
+        Kind::Interval => interval.total(),
+        Kind::TimeTz => i128::from(interval.micros) * ZONES,
+        _ => i128::from(interval.micros),
+    };
+    if number < 0 {
+        let message = "invalid preceding or following size in window function";
+        return Err(external(Error::new(ErrorKind::Windowing, message)));
+    }
+    *offset = ScalarValue::Decimal128(Some(number), 38, 0);
+    Ok(())
+}
+
+fn numbers(array: &ArrayRef) -> Result<ArrayRef> {
+    let column = Column::new(array)?;
+    let mut numbers = Decimal128Builder::with_capacity(array.len()).with_data_type(NUMBER);
+    for row in 0..array.len() {
+        numbers.append_option(match column.value(row) {
+            Value::Null => None,
+            Value::Time(micros) => Some(micros.into()),
+            Value::TimeTz(time) => Some(i128::from(time.utc()) * ZONES + i128::from(time.west) + ZONES / 2),
+            Value::Interval(interval) => Some(interval.total()),
+            _ => return internal_err!("a time of day or an interval is wanted"),
+        });
+    }
+    Ok(Arc::new(numbers.finish()))
+}
