@@ -138,6 +138,8 @@ pub(crate) fn parse_query(sql: &str) -> Result<Box<ast::Query>, Error> {
     match parse(check_option::CheckOption::of_text(sql).0)? {
         Parsed::Sql(statement) => match *statement {
             ast::Statement::Query(query) => Ok(query),
+            // What SELECT INTO is.
+            ast::Statement::CreateTable(_) => Err(Error::unsupported("views must not contain SELECT INTO")),
             other => Err(Error::internal(format!("a query expected, found {other}"))),
         },
         other => Err(Error::internal(format!("a query expected, found {other:?}"))),

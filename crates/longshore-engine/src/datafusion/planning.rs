@@ -24,6 +24,7 @@ pub(super) mod merged_columns;
 pub(super) mod multisets;
 pub(super) mod names;
 pub(super) mod null_logic;
+mod nullable_subqueries;
 pub(super) mod order;
 pub(super) mod outer_types;
 pub(super) mod plan;

@@ -3,7 +3,9 @@
 //! The planner takes each UNION there for a recursion, and drops what stands around it: ORDER BY, LIMIT, a WITH of its own.
 //! So one that does not read itself is put in parentheses, and one that does may have none of these, as in PostgreSQL.
 
-use sqlparser::ast::{Cte, Expr, JoinOperator, Query, Select, SetExpr, TableFactor, TableWithJoins};
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{Cte, Expr, JoinOperator, Query, Select, SetExpr, TableFactor, TableWithJoins, visit_expressions};
 
 use crate::sql::expressions::each_own;
 use crate::sql::names;
@@ -84,6 +86,22 @@ fn check_rounds(name: &str, select: &mut Select) -> Result<(), Error> {
             }
             is_left |= is_right;
         }
+    }
+    let reads_it = |expr: &Expr| match expr {
+        Expr::Subquery(query) | Expr::Exists { subquery: query, .. } | Expr::InSubquery { subquery: query, .. }
+            if relations_read(query).contains(name) =>
+        {
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    };
+    let parts = [
+        visit_expressions(&select.projection, reads_it),
+        visit_expressions(&select.selection, reads_it),
+        visit_expressions(&select.having, reads_it),
+    ];
+    if parts.iter().any(ControlFlow::is_break) {
+        return refused(format!("recursive reference to query \"{name}\" must not appear within a subquery"));
     }
     let is_aggregate = |expr: &mut Expr| match expr {
         Expr::Function(call) if call.over.is_none() => {

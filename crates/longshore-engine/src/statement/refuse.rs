@@ -75,8 +75,8 @@ impl Visitor for ReadsOnly {
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Error> {
         if let Some(into) = &select.into {
-            return ControlFlow::Break(Error::unsupported(format!(
-                "SELECT INTO is not supported; write CREATE TABLE {} AS SELECT ...",
+            return ControlFlow::Break(Error::syntax(format!(
+                "SELECT ... INTO is not allowed here; write CREATE TABLE {} AS SELECT ...",
                 into.name
             )));
         }

@@ -17,7 +17,7 @@ use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::utils::grouping_set_to_exprlist;
 use datafusion::logical_expr::{
-    Aggregate, AggregateUDF, Case, Distinct, DistinctOn, Expr, ExprSchemable, GroupingSet, LogicalPlan,
+    Aggregate, AggregateUDF, Case, Distinct, DistinctOn, Expr, ExprSchemable, GroupingSet, JoinConstraint, LogicalPlan,
     LogicalPlanBuilder, SortExpr, Window, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
 };
 use datafusion::optimizer::AnalyzerRule;
@@ -109,6 +109,10 @@ fn rewritten(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
                 *left = key(std::mem::take(left), &data_type);
                 *right = key(std::mem::take(right), &data_type);
                 changed = true;
+            }
+            if changed {
+                // Of USING, both sides must be columns.
+                join.join_constraint = JoinConstraint::On;
             }
             Ok(Transformed::new_transformed(LogicalPlan::Join(join), changed))
         }

@@ -24,6 +24,7 @@ use super::lateral_functions::without_joins;
 use super::multisets::with_multisets;
 use super::names::name_of;
 use super::null_logic::with_null_logic;
+use super::nullable_subqueries::with_nullable_subqueries;
 use super::order::with_order;
 use super::outer_types;
 use super::planner::{Optimized, Planner};
@@ -63,7 +64,11 @@ impl Planner {
     /// The logical plan of `statement`, not optimized.
     pub(in crate::datafusion) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
         let plan = self.plan(statement, &mut Vec::new()).await?;
-        let plan = with_bpchar_semantics(plan).and_then(with_enums).and_then(with_multisets).and_then(with_order);
+        let plan = with_nullable_subqueries(plan)
+            .and_then(with_bpchar_semantics)
+            .and_then(with_enums)
+            .and_then(with_multisets)
+            .and_then(with_order);
         let plan = plan.and_then(|plan| unnested(plan, &self.state)).and_then(with_null_logic).and_then(|plan| {
             // The queries that IN became take the value from the query around them.
             if plan.transformed { outer_types::resolved(plan.data, &self.state) } else { Ok(plan.data) }

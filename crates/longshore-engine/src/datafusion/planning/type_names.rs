@@ -58,6 +58,8 @@ impl TypePlanner for TypeNames {
                     Some(field) => return Ok(Some(field)),
                     None => match array_by_name(other) {
                         Some(array) => column_type(&array).map_err(external)?,
+                        // A name that nothing else has taken.
+                        None if matches!(other, DataType::Custom(..)) => column_type(other).map_err(external)?,
                         None => return Ok(None),
                     },
                 }

@@ -95,13 +95,7 @@ static FORMS: [Form; 28] = [
     form("trim_scale", 1, Exact::One(|x| Ok(x.trimmed())), Float::None, Integers::Numeric),
     form("width_bucket", 4, Exact::Bucket, Float::None, Integers::Floats),
     form(LARGER, 2, Exact::Two(|x, y| Ok(larger(x, y))), Float::None, Integers::Numeric),
-    form(
-        SMALLER,
-        2,
-        Exact::Two(|x, y| Ok(larger(&y.negated(), &x.negated()).negated())),
-        Float::None,
-        Integers::Numeric,
-    ),
+    form(SMALLER, 2, Exact::Two(|x, y| Ok(smaller(x, y))), Float::None, Integers::Numeric),
 ];
 
 fn sign(number: &Number) -> Number {
@@ -114,6 +108,10 @@ fn common_logarithm(number: &Number) -> Result<Number, NumberError> {
 
 fn larger(one: &Number, other: &Number) -> Number {
     if one.compared(other).is_lt() { other.clone() } else { one.clone() }
+}
+
+fn smaller(one: &Number, other: &Number) -> Number {
+    if one.compared(other).is_lt() { one.clone() } else { other.clone() }
 }
 
 /// The functions, each name once.
