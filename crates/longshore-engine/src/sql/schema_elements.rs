@@ -22,12 +22,14 @@ const KINDS: [&str; 5] = ["sequence", "table", "view", "index", "grant"];
 
 /// The parts of the statement `sql`, if it makes a schema and something in it; `tokens` are its own.
 pub(super) fn split(sql: &str, tokens: &[TokenWithSpan]) -> Result<Option<SchemaElements>, Error> {
-    let words: Vec<&TokenWithSpan> =
-        tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).collect();
-    let is = |at: usize, text: &str| words.get(at).is_some_and(|token| is_word(&token.token, text));
-    if !(is(0, "create") && is(1, "schema")) {
+    let said = || tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_)));
+    // Most statements are none, and some are long.
+    let is_one = said().zip(["create", "schema"]).filter(|(token, word)| is_word(&token.token, word)).count() == 2;
+    if !is_one {
         return Ok(None);
     }
+    let words: Vec<&TokenWithSpan> = said().collect();
+    let is = |at: usize, text: &str| words.get(at).is_some_and(|token| is_word(&token.token, text));
     let mut depth = 0_usize;
     let mut starts = Vec::new();
     for (at, token) in words.iter().enumerate() {

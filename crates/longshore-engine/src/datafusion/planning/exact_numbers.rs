@@ -18,7 +18,7 @@ use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction, WindowFu
 use datafusion::logical_expr::utils::grouping_set_to_exprlist;
 use datafusion::logical_expr::{
     Aggregate, AggregateUDF, Case, Distinct, DistinctOn, Expr, ExprSchemable, GroupingSet, JoinConstraint, LogicalPlan,
-    LogicalPlanBuilder, SortExpr, Window, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition,
+    LogicalPlanBuilder, SortExpr, Window, WindowFunctionDefinition,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -52,15 +52,10 @@ impl AnalyzerRule for ExactNumbers {
 
 /// Refuses frames that add to a NUMERIC: windows are sorted by its key, to which nothing can be added.
 fn refuse_offsets(window: &Window) -> Result<()> {
-    let has_offset = |bound: &WindowFrameBound| match bound {
-        WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) => !offset.is_null(),
-        WindowFrameBound::CurrentRow => false,
-    };
     let adds = |expr: &Expr| {
         let Expr::WindowFunction(call) = expr.clone().unalias() else { return false };
         let WindowFunctionParams { order_by, window_frame: frame, .. } = &call.params;
-        frame.units == WindowFrameUnits::Range
-            && (has_offset(&frame.start_bound) || has_offset(&frame.end_bound))
+        range_frames::has_offset(frame)
             && order_by
                 .iter()
                 .any(|sort| type_with_key(&sort.expr, window.input.schema()).is_some_and(|known| is_numeric(&known)))

@@ -56,7 +56,8 @@ fn condition(expr: Expr) -> Result<Expr> {
     Ok(conjunction(terms.collect::<Result<Vec<_>>>()?).unwrap_or_default())
 }
 
-fn is_comparison(op: Operator) -> bool {
+/// Whether the operator is one that gives NULL for NULL.
+pub(super) fn is_comparison(op: Operator) -> bool {
     use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }

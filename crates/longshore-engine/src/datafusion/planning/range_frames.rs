@@ -31,13 +31,13 @@ static NUMBERS: LazyLock<Arc<ScalarUDF>> =
 
 /// Puts numbers in the place of what a window is ordered by and of the offsets of its frame, if it is such a one; whether it is.
 pub(super) fn as_numbers(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<bool> {
-    let WindowFrame { units, start_bound, end_bound, .. } = &mut params.window_frame;
     let [sort] = params.order_by.as_mut_slice() else { return Ok(false) };
-    if *units != WindowFrameUnits::Range || !(has_offset(start_bound) || has_offset(end_bound)) {
+    if !has_offset(&params.window_frame) {
         return Ok(false);
     }
     let kind = sort.expr.get_type(schema).ok().and_then(|data_type| time_kind(&data_type));
     let Some(kind @ (Kind::Time | Kind::TimeTz | Kind::Interval)) = kind else { return Ok(false) };
+    let WindowFrame { start_bound, end_bound, .. } = &mut params.window_frame;
     for bound in [start_bound, end_bound] {
         if let WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) = bound {
             offset_as_number(offset, kind)?;
@@ -47,11 +47,13 @@ pub(super) fn as_numbers(params: &mut WindowFunctionParams, schema: &DFSchema) -
     Ok(true)
 }
 
-fn has_offset(bound: &WindowFrameBound) -> bool {
-    match bound {
+/// Whether it is a frame by RANGE that adds an offset to what is ordered by.
+pub(super) fn has_offset(frame: &WindowFrame) -> bool {
+    let is_one = |bound: &WindowFrameBound| match bound {
         WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) => !offset.is_null(),
         WindowFrameBound::CurrentRow => false,
-    }
+    };
+    frame.units == WindowFrameUnits::Range && (is_one(&frame.start_bound) || is_one(&frame.end_bound))
 }
 
 fn offset_as_number(offset: &mut ScalarValue, kind: Kind) -> Result<()> {

@@ -18,6 +18,7 @@ use datafusion::logical_expr::{
 };
 
 use super::{has_outer, subquery};
+use crate::datafusion::planning::nullable_subqueries::is_comparison;
 
 /// Aggregates that are NULL where there are no rows, as is what a join finds there.
 const AGGREGATES: [&str; 4] = ["min", "max", "sum", "avg"];
@@ -53,10 +54,6 @@ fn is_plain(condition: &Expr) -> bool {
         }
         _ => false,
     }
-}
-
-fn is_comparison(op: Operator) -> bool {
-    matches!(op, Operator::Eq | Operator::NotEq | Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq)
 }
 
 /// The subquery whose value `expr` is, perhaps in another type or as a key.
