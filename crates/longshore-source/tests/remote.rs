@@ -188,7 +188,7 @@ fn a_slow_server_keeps_nobody_from_cancelling() {
     let source = open(&Location::parse(&format!("{address}/a")), &plain()).unwrap();
     let result = source.with_head(1 << 20, &cancellation).map(drop);
     assert!(matches!(result, Err(SourceError::Cancelled)), "{result:?}");
-    assert!(begin.elapsed() < Duration::from_secs(10));
+    assert!(begin.elapsed() < Duration::from_secs(20));
     canceller.join().unwrap();
 }
 

@@ -397,13 +397,13 @@ fn an_interrupt_ends_a_remote_load_at_once() {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the binary starts");
-        std::thread::sleep(Duration::from_millis(700));
+        std::thread::sleep(Duration::from_millis(2000));
         let begin = Instant::now();
         let pid = libc::pid_t::try_from(child.id()).expect("a process id");
         // SAFETY: the process is our child and not waited for yet, so its id is its own.
         assert_eq!(unsafe { libc::kill(pid, libc::SIGINT) }, 0);
         let output = child.wait_with_output().expect("the binary ends");
-        assert!(begin.elapsed() < Duration::from_secs(5), "{sql} took {:?}", begin.elapsed());
+        assert!(begin.elapsed() < Duration::from_secs(20), "{sql} took {:?}", begin.elapsed());
         assert_eq!(output.status.code(), Some(130), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }

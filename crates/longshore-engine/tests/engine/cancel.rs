@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use crate::query_support::{ok, open, run};
 use longshore_engine::{Config, Database, Error, ErrorKind, Session};
 
-/// How long a statement may go on. It is a tenth of that on a machine that does nothing else, and in a release build.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a statement may go on behind its cancellation. It is a hundredth of that in a release build on an idle machine.
+/// Tests run side by side on machines that are busy, and what was changed is taken back as well.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 const ROWS: usize = 1_000_000;
 

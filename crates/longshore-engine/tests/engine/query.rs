@@ -295,7 +295,7 @@ async fn a_cancelled_query_ends_soon_and_the_session_goes_on() {
     canceller.await.expect("the canceller ends");
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     assert_eq!(ok(&mut session, "SELECT count(*) FROM generate_series(1, 10)").await, ["10"]);
-    assert!(started.elapsed().as_secs() < 20);
+    assert!(started.elapsed().as_secs() < 60);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -265,7 +265,7 @@ async fn what_is_cancelled_leaves_nothing_behind() {
         let begin = Instant::now();
         let error = refused(&mut session, &sql).await;
         assert_eq!(error.kind(), ErrorKind::Cancelled, "{sql}: {error}");
-        assert!(begin.elapsed() < Duration::from_secs(5), "{sql}: {:?}", begin.elapsed());
+        assert!(begin.elapsed() < Duration::from_secs(20), "{sql}: {:?}", begin.elapsed());
         canceller.join().expect("the canceller ends");
         assert_eq!(session.database().table_names(), ["t"], "{sql}");
         assert_eq!(session.database().checksum("t").expect("a table").rows, 0, "{sql}");

@@ -162,7 +162,7 @@ fn a_cancelled_load_leaves_no_thread_behind() {
         let cancelled = canceller.join().unwrap();
         while !dropped.load(Ordering::Relaxed) {
             // Many times what it takes, for machines that are busy.
-            assert!(cancelled.elapsed() < Duration::from_secs(5), "{name}: a thread still reads");
+            assert!(cancelled.elapsed() < Duration::from_secs(20), "{name}: a thread still reads");
             std::thread::sleep(Duration::from_millis(1));
         }
         all_given_back(name, &memory);
