@@ -12,6 +12,7 @@
 //! Lowest first; a module imports only from those before it (`cargo xtask imports` checks it).
 //!
 //! - `config`, `error`, `panics`, `blocking`: settings, what can go wrong, work on threads that may block
+//! - `builtin_types`: the built-in types of PostgreSQL, by OID
 //! - `sql`: text to syntax trees, and trees that statements build themselves
 //! - `report`: what a statement gives back
 //! - `catalog`: tables, views, sequences, and the rules of their columns
@@ -27,6 +28,7 @@
 //! - `inspect`: directories looked at: what is damaged, what is sound, what their logs say
 
 mod blocking;
+mod builtin_types;
 mod catalog;
 mod config;
 mod database;
@@ -46,6 +48,7 @@ pub mod typed;
 
 pub use crate::datafusion::nested_texts;
 pub use crate::datafusion::shown_times;
+pub use builtin_types::{BUILTIN_TYPES, BuiltinType, TypeId};
 pub use config::{Config, Durability, Naptime, WalSize};
 pub use database::Database;
 pub use error::{Error, ErrorDetails, ErrorKind};
