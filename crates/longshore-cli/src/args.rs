@@ -1,17 +1,22 @@
 //! What may be said on the command line.
 //!
-//! Not here: what is done about it (`run`, `shell`, `generate`, `demo`).
+//! Not here: what is done about it (`run`, `shell`, `generate`, `demo`, `serve`).
+
+mod durability;
+mod serve;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use longshore_engine::{Config, Durability, Kernel, Naptime, WalSize};
+use longshore_engine::{Config, Durability, Kernel, Naptime};
 
 use crate::generate::{SCALE_MAX, SCALE_MIN, TextFormat};
 use crate::human;
 use crate::output::Format;
 use crate::script::name_in;
+use durability::DurabilityArgs;
+use serve::ServeArgs;
+pub(crate) use serve::ServeOptions;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,6 +65,8 @@ pub(crate) enum Action {
     Generate(TpchArgs),
     /// Show it all.
     Demo(DemoArgs),
+    /// Serve a database.
+    Serve(ServeOptions),
     /// Look for damage in the directory of a database.
     Check(PathBuf),
     /// Print the log of a database.
@@ -108,22 +115,9 @@ struct Args {
     #[arg(value_name = "DIRECTORY")]
     directory: Option<PathBuf>,
 
-    /// Only read the database in DIRECTORY, which others may have open: it shows what was safe when it was opened
-    #[arg(long)]
-    read_only: bool,
+    #[command(flatten)]
+    durability: DurabilityArgs,
 
-    /// How long the log of the database in DIRECTORY may become, such as 256MB or 4GB, before a checkpoint has cut it
-    /// [default: 1GB]
-    #[arg(long, value_name = "SIZE")]
-    max_wal_size: Option<WalSize>,
-
-    /// How long it is at most from one checkpoint to the next, such as 30s or 15min [default: 5min]
-    #[arg(long, value_name = "TIME")]
-    checkpoint_timeout: Option<Naptime>,
-
-    /// After how long at most a commit that nobody waits for is written, such as 50ms or 1s [default: 200ms]
-    #[arg(long, value_name = "TIME", value_parser = Durability::parse_wal_writer_delay)]
-    wal_writer_delay: Option<Duration>,
     /// Leave out what is damaged, and say what is missing; with --read-only
     #[arg(long, requires = "read_only")]
     skip_damaged: bool,
@@ -193,6 +187,9 @@ enum Command {
     },
     #[command(about = DEMO_ABOUT, after_help = DEMO_EXAMPLES)]
     Demo(DemoArgs),
+    /// Serve a database to programs that speak PostgreSQL's protocol
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(ServeArgs),
     /// Look for damage in a durable database, or in a backup, that nobody has open; the exit status says whether it is sound
     Check {
         /// Directory of the database
@@ -278,11 +275,12 @@ fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
         config.threads = threads;
     }
     let runs = !args.commands.is_empty() || !args.files.is_empty();
-    let durability = durability(&args)?;
+    let kept = args.durability.durability(args.directory.is_some())?;
     let action = match args.command {
         Some(_) if args.directory.is_some() => return Err(invalid("a subcommand works without a DIRECTORY")),
         Some(_) if runs => return Err(invalid("-c and -f cannot be used with a subcommand")),
         Some(Command::Demo(demo)) => Action::Demo(demo),
+        Some(Command::Serve(serve)) => Action::Serve(serve.options()?),
         Some(Command::Check { directory }) => Action::Check(directory),
         Some(Command::Log(log)) => Action::Log(log),
         Some(Command::Generate { what: Generate::Tpch(tpch) }) => Action::Generate(tpch),
@@ -294,39 +292,11 @@ fn from_matches(matches: &ArgMatches) -> Result<Invocation, clap::Error> {
             no_init: args.no_init,
             stats: args.stats,
             directory: args.directory,
-            durability,
+            durability: kept,
             skip_damaged: args.skip_damaged,
         }),
     };
     Ok(Invocation { config, action })
-}
-
-/// How the database in a directory is kept. Nothing is said of that without one, or where it is only read.
-fn durability(args: &Args) -> Result<Durability, clap::Error> {
-    let of_writing = [
-        ("--max-wal-size", args.max_wal_size.is_some()),
-        ("--checkpoint-timeout", args.checkpoint_timeout.is_some()),
-        ("--wal-writer-delay", args.wal_writer_delay.is_some()),
-    ];
-    let mut said = [("--read-only", args.read_only)].into_iter().chain(of_writing).filter(|(_, is_said)| *is_said);
-    match said.next() {
-        Some((option, _)) if args.directory.is_none() => {
-            return Err(invalid(&format!("{option} needs the DIRECTORY of a database")));
-        }
-        Some(("--read-only", _)) => {
-            if let Some((option, _)) = said.next() {
-                return Err(invalid(&format!("{option} is about writing, and with --read-only nothing is written")));
-            }
-        }
-        _ => {}
-    }
-    let usual = Durability::default();
-    Ok(Durability {
-        read_only: args.read_only,
-        max_wal_size: args.max_wal_size.map_or(usual.max_wal_size, WalSize::bytes),
-        checkpoint_timeout: args.checkpoint_timeout.unwrap_or(usual.checkpoint_timeout),
-        wal_writer_delay: args.wal_writer_delay.unwrap_or(usual.wal_writer_delay),
-    })
 }
 
 fn invalid(reason: &str) -> clap::Error {

@@ -16,6 +16,7 @@
 //! - `run`: statements and meta-commands, one after the other
 //! - `shell`: the prompt
 //! - `demo`: generate, load, work, unload, reload
+//! - `serve`: PostgreSQL's protocol
 //! - `inspect`: look for damage, and print logs
 
 mod args;
@@ -29,6 +30,7 @@ mod output;
 mod progress;
 mod run;
 mod script;
+mod serve;
 mod shell;
 mod stats;
 
@@ -71,6 +73,7 @@ fn perform(invocation: Invocation) -> Result<(), Failure> {
     let result = match action {
         Action::Run(options) => runtime.block_on(run_statements(config, options)),
         Action::Demo(options) => runtime.block_on(demo::run(config, &options)),
+        Action::Serve(options) => runtime.block_on(serve::run(config, options)),
         Action::Check(directory) => runtime.block_on(inspect::check(config, &directory)),
         Action::Log(log) => inspect::log(&log),
         Action::Generate(_) => Ok(()),

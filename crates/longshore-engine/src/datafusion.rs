@@ -41,7 +41,7 @@ pub(crate) use hidden_names::{END_COLUMN, ROW_COLUMN, TARGET};
 pub(crate) use planning::generated::Generated;
 pub(crate) use planning::plan_cache::{Parameters, PlanCache};
 pub(crate) use planning::rules::{Checks, Value};
-pub(crate) use queries::Queries;
+pub(crate) use queries::{Described, Queries};
 pub(crate) use request::{Appended, Appending, Changing, ExecutionContext, NamedInputs, NamedRows};
 pub(crate) use scan::access::has_plain_order;
 pub(crate) use scan::loads::loads_schema;

@@ -32,8 +32,8 @@ use crate::transaction::StatementTransaction;
 pub struct Prepared {
     pub(crate) statement: Statement,
     parameters: usize,
-    /// The types that were given to the first parameters.
-    pub(crate) types: Vec<DataType>,
+    /// The types that were given to the first parameters; `None` where one was left open.
+    pub(crate) types: Vec<Option<DataType>>,
     /// `None` if it goes through the planner.
     point_query: Option<PointQueryPlan>,
     /// What it is over tables and indexes as they were made, altered or dropped since.
@@ -53,15 +53,15 @@ struct Anew {
 
 impl Prepared {
     /// Prepares a statement whose names are resolved.
-    pub(crate) fn of(parsed: Parsed, catalog: &Catalog) -> Result<Self, Error> {
+    pub(crate) fn of(parsed: Parsed, types: Vec<Option<DataType>>, catalog: &Catalog) -> Result<Self, Error> {
         match parsed {
-            Parsed::Sql(statement) => Self::new(*statement, Vec::new(), catalog),
+            Parsed::Sql(statement) => Self::new(*statement, types, catalog),
             _ => Err(Error::unsupported("only queries, INSERT, UPDATE, DELETE and MERGE can be prepared")),
         }
     }
 
-    /// Prepares a statement, whose first parameters have these `types`.
-    pub(crate) fn new(statement: Statement, types: Vec<DataType>, catalog: &Catalog) -> Result<Self, Error> {
+    /// Prepares a statement, whose first parameters have these `types`, as far as they are given.
+    pub(crate) fn new(statement: Statement, types: Vec<Option<DataType>>, catalog: &Catalog) -> Result<Self, Error> {
         if !matches!(
             statement,
             Statement::Query(_)
@@ -128,7 +128,9 @@ impl Prepared {
         };
         let mut types = Cow::Borrowed(types);
         for (at, declared) in self.types.iter().enumerate() {
-            types.to_mut()[at] = Some(types::column_type(declared)?);
+            if let Some(declared) = declared {
+                types.to_mut()[at] = Some(types::column_type(declared)?);
+            }
         }
         let typed = literals.iter().zip(types.iter().cycle());
         let values: Option<Vec<_>> = typed.map(|(literal, of)| literals::datum(literal, *of)).collect();
@@ -149,6 +151,7 @@ impl Prepared {
         }
         let mut converted = values.into_owned();
         for (value, data_type) in converted.iter_mut().zip(&self.types) {
+            let Some(data_type) = data_type else { continue };
             let fitted = fit(*value, types::column_type(data_type).ok()?)?;
             match (*value, types::column_type(data_type)) {
                 // The digits of a decimal would be taken for a whole number.
@@ -162,7 +165,7 @@ impl Prepared {
 
     /// Arguments as they stand in the place of parameters.
     pub(crate) fn texts(&self, arguments: impl Iterator<Item = Expr>) -> Vec<Expr> {
-        let cast = |(number, argument): (usize, Expr)| match self.types.get(number) {
+        let cast = |(number, argument): (usize, Expr)| match self.types.get(number).and_then(Option::as_ref) {
             None => Expr::Nested(Box::new(argument)),
             Some(data_type) => build::cast_as(argument, data_type.clone()),
         };
@@ -170,7 +173,8 @@ impl Prepared {
     }
 
     /// Whether it changes rows.
-    pub(crate) fn writes(&self) -> bool {
+    #[must_use]
+    pub fn changes_rows(&self) -> bool {
         match &self.statement {
             Statement::Query(query) => {
                 let definitions = query.with.iter().flat_map(|with| &with.cte_tables);

@@ -5,6 +5,7 @@ mod csv;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use arrow_array::RecordBatch;
@@ -12,7 +13,7 @@ use arrow_schema::SchemaRef;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt, TryStreamExt};
 
-use crate::{Error, panics};
+use crate::{Error, TypeId, panics};
 
 /// What a statement gives back.
 #[derive(Debug)]
@@ -62,6 +63,24 @@ pub(crate) fn without(outcome: Result<Outcome, Error>, secrets: Vec<String>) -> 
     }
 }
 
+/// What a prepared statement takes and gives.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// The OIDs of the types of its parameters in `pg_type`.
+    pub parameters: Vec<u32>,
+    /// Its columns, unless it gives no rows.
+    pub columns: Option<ResultColumns>,
+}
+
+/// The columns of rows.
+#[derive(Clone, Debug)]
+pub struct ResultColumns {
+    /// Their names, and their types in memory.
+    pub schema: SchemaRef,
+    /// Their types as PostgreSQL's programs know them.
+    pub types: Arc<[TypeId]>,
+}
+
 /// How much a statement did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
@@ -93,11 +112,17 @@ pub struct Function {
     pub kind: &'static str,
 }
 
+/// The command of rows of which nothing else is said.
+const SELECT: &str = "SELECT";
+
 /// The rows of a query, in batches: a stream that does the work as it is polled.
 pub struct RowStream {
     schema: SchemaRef,
     stream: BoxStream<'static, Result<RecordBatch, Error>>,
     notice: Option<String>,
+    /// Where they are not just those of the schema.
+    types: Option<Arc<[TypeId]>>,
+    command: &'static str,
 }
 
 impl RowStream {
@@ -106,7 +131,7 @@ impl RowStream {
         schema: SchemaRef,
         stream: impl Stream<Item = Result<RecordBatch, Error>> + Send + 'static,
     ) -> Self {
-        Self { schema, stream: Box::pin(stream), notice: None }
+        Self { schema, stream: Box::pin(stream), notice: None, types: None, command: SELECT }
     }
 
     /// Rows that are there already.
@@ -116,21 +141,47 @@ impl RowStream {
 
     /// The same rows, once all of them are made.
     pub(crate) async fn made(self) -> Result<Self, Error> {
-        let Self { schema, stream, notice } = self;
+        let Self { schema, stream, notice, types, command } = self;
         let batches: Vec<RecordBatch> = stream.try_collect().await?;
-        Ok(Self { notice, ..Self::new(schema, futures::stream::iter(batches.into_iter().map(Ok))) })
+        let made = Self::new(schema, futures::stream::iter(batches.into_iter().map(Ok)));
+        Ok(Self { notice, types, command, ..made })
+    }
+
+    /// The same rows, whose columns have these types.
+    pub(crate) fn with_types(self, types: Arc<[TypeId]>) -> Self {
+        Self { types: Some(types), ..self }
+    }
+
+    /// The same rows as those that another command than SELECT gives.
+    pub(crate) fn of_command(self, command: &'static str) -> Self {
+        Self { command, ..self }
     }
 
     /// The same rows; errors are changed by `change`.
     pub(crate) fn with_errors(self, change: impl Fn(Error) -> Error + Send + 'static) -> Self {
-        let stream = self.stream.map(move |batch| batch.map_err(&change));
-        Self { schema: self.schema, stream: Box::pin(stream), notice: self.notice }
+        let Self { schema, stream, notice, types, command } = self;
+        let stream = stream.map(move |batch| batch.map_err(&change));
+        Self { schema, stream: Box::pin(stream), notice, types, command }
     }
 
     /// What else is to be said, such as which records of a file were repaired.
     #[must_use]
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
+    }
+
+    /// The types of the columns as PostgreSQL's programs know them: what Arrow has no type for, such as UUID, and limits of
+    /// columns, such as the length of a VARCHAR, are told here and not in the schema.
+    #[must_use]
+    pub fn types(&self) -> Arc<[TypeId]> {
+        let of_schema = || self.schema.fields().iter().map(|field| TypeId::of_values(field.data_type())).collect();
+        self.types.clone().unwrap_or_else(of_schema)
+    }
+
+    /// The command that gives the rows, as its tag begins: `SELECT`, `INSERT 0`, `SHOW`.
+    #[must_use]
+    pub fn command(&self) -> &'static str {
+        self.command
     }
 
     /// Names and types of the columns.

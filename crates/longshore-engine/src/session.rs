@@ -10,10 +10,11 @@ use longshore_storage::Datum;
 
 use crate::prepared::{Prepared, Shapes};
 use crate::report::without;
-use crate::sql::secrets;
+use crate::sql::{secrets, types};
+use crate::statement::CopyBegin;
 use crate::statement::{Arguments, ClientSettings, SessionContext, SharedWriter, Streams, prepare, temporary};
 use crate::transaction::Block;
-use crate::{Database, Error, Outcome, panics, statement};
+use crate::{Database, Description, Error, Outcome, panics, statement};
 
 /// Executes statements, one after the other.
 pub struct Session {
@@ -76,6 +77,11 @@ impl Session {
         self.streams.input = Some(Box::new(input));
     }
 
+    /// Sets who is told when a COPY begins to read STDIN or to write STDOUT: right before it does.
+    pub fn watch_copy(&mut self, watcher: impl FnMut(CopyBegin) + Send + 'static) {
+        self.streams.watcher = Some(Box::new(watcher));
+    }
+
     /// Sets where `COPY ... TO STDOUT` writes. Without it, that statement is refused.
     pub fn set_output(&mut self, output: impl Write + Send + 'static) {
         self.streams.output = Some(SharedWriter::new(output));
@@ -109,6 +115,37 @@ impl Session {
             let catalog = self.block.definitions().unwrap_or(&self.database.catalog);
             prepare::named_in(sql, catalog, &self.block.numbers().path())
         })
+    }
+
+    /// The same, whose first parameters have the types of these OIDs in `pg_type`; 0 leaves the type open, and so does that of
+    /// a type which is not built in.
+    ///
+    /// # Errors
+    /// As [`Session::prepare`].
+    pub fn prepare_typed(&self, sql: &str, types: &[u32]) -> Result<Prepared, Error> {
+        panics::caught(|| {
+            self.database.queries.check_values(sql)?;
+            let catalog = self.block.definitions().unwrap_or(&self.database.catalog);
+            let types = types.iter().map(|oid| types::of_oid(*oid)).collect();
+            prepare::typed_in(sql, types, catalog, &self.block.numbers().path())
+        })
+    }
+
+    /// What a prepared statement takes and gives: it is planned, not executed.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the statement, as far as planning shows it; and for those that cannot be planned by themselves,
+    /// WITH that changes rows and MERGE with RETURNING.
+    pub async fn describe(&mut self, prepared: &Prepared) -> Result<Description, Error> {
+        let control = self.take_control();
+        let database = self.seen();
+        panics::caught_in(Box::pin(statement::describe(self.context(&database, &control), prepared))).await
+    }
+
+    /// From now on COPY without FORMAT reads STDIN and writes STDOUT in PostgreSQL's text format, as its programs expect it, not
+    /// as CSV.
+    pub fn copy_postgres_text(&mut self) {
+        self.streams.are_postgres_text = true;
     }
 
     /// Executes a prepared statement with these values of its parameters, as [`Session::execute`] does.
@@ -176,6 +213,11 @@ impl Session {
     #[must_use]
     pub fn is_in_transaction(&self) -> bool {
         self.block.is_open()
+    }
+
+    /// Fails the open transaction block, if there is one, as a statement that fails would: for what goes wrong around statements.
+    pub fn fail_transaction(&mut self) {
+        self.block.fail();
     }
 
     /// Whether a statement of the open transaction block has failed, so that nothing can be done in it but to end it.

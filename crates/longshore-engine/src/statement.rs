@@ -12,6 +12,7 @@ mod client_settings;
 mod copy;
 mod create;
 mod create_from;
+mod describe;
 mod discard;
 mod drop;
 mod export;
@@ -56,7 +57,9 @@ mod view;
 mod with_changes;
 
 pub(crate) use client_settings::ClientSettings;
+pub(crate) use describe::describe;
 pub(crate) use run_prepared::{Arguments, execute_prepared};
+pub use streams::CopyBegin;
 pub(crate) use streams::{SharedWriter, Streams};
 
 use std::sync::Arc;

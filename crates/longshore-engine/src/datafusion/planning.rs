@@ -26,6 +26,7 @@ pub(super) mod names;
 pub(super) mod null_logic;
 mod nullable_subqueries;
 pub(super) mod order;
+pub(super) mod origin;
 pub(super) mod outer_types;
 pub(super) mod plan;
 pub(super) mod plan_cache;

@@ -2,6 +2,7 @@
 //!
 //! Not here: how a statement is planned (`planner`, `plan`), what is asked (`request`).
 
+mod describe;
 mod explain;
 mod retry;
 mod rules;
@@ -37,6 +38,7 @@ use super::hidden_names::TARGET;
 use super::parallel_reader::ParallelReader;
 use super::planning::function_registry::Functions;
 use super::planning::long_statements::{logical, physical};
+use super::planning::origin;
 use super::planning::plan::{reads_only, rows_of_insert};
 use super::planning::plan_cache::{Bound, Keep, Parameters, State};
 use super::planning::planner::{Optimized, Planner};
@@ -48,6 +50,7 @@ use crate::sql::headings;
 use crate::text::FileRejects;
 use crate::transaction::StatementTransaction;
 use crate::{Config, Error, ErrorKind, Function, Report, RowStream, blocking, panics};
+pub(crate) use describe::Described;
 use retry::{Again, Source, may_help};
 
 /// Plans and runs queries over the tables, views and files that a database knows.
@@ -377,6 +380,7 @@ impl Queries {
             scan::log_reads(&plan);
         }
         let files = columnar::files_of(&plan);
+        let types = origin::types(source.plan());
         let headings = headed(&plan.schema());
         let plain = headings.clone().unwrap_or_else(|| plan.schema());
         let told = with_settings(&plain, &planner.transaction.time().settings).map(Arc::new);
@@ -405,6 +409,7 @@ impl Queries {
             ),
             None => rows,
         };
+        let rows = rows.with_types(types);
         Ok(match files {
             // What is wrong with values is wrong in the query; all else is in the files.
             Some(files) => rows.with_errors(move |error| match error.kind() {

@@ -2,17 +2,12 @@
 //!
 //! Not here: where literals stand in statements (`sql/shape`).
 
-use std::sync::LazyLock;
-
-use longshore_load::DateTimeFormat;
 use longshore_storage::{ColumnType, Datum};
 
 use crate::sql::shape::Literal;
 
 /// Whole numbers up to this one, and down to its negative, are doubles as they are.
 const DOUBLE_WHOLE_MAX: u64 = 1 << 53;
-
-static ISO: LazyLock<DateTimeFormat> = LazyLock::new(|| DateTimeFormat::new(&["iso"]).expect("the name of a format"));
 
 /// `literal` as a value that `fit` takes for a column of this type; without a type, a number of rows.
 pub(super) fn datum<'a>(literal: &'a Literal<'_>, column_type: Option<ColumnType>) -> Option<Datum<'a>> {
@@ -37,33 +32,9 @@ pub(super) fn datum<'a>(literal: &'a Literal<'_>, column_type: Option<ColumnType
             ColumnType::Double => text.parse().ok().filter(|value: &f64| value.is_normal()).map(Datum::F64),
             _ => None,
         },
-        Literal::Text(text) => match column_type {
-            ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) | ColumnType::Decimal { .. } => {
-                Some(Datum::Text(text))
-            }
-            ColumnType::Date if is_iso_date(text) => ISO.date(text.as_bytes()).ok().map(Datum::I32),
-            ColumnType::Timestamp if is_iso_timestamp(text) => ISO.timestamp(text.as_bytes()).ok().map(Datum::I64),
-            _ => None,
-        },
+        // `fit` leaves texts that are not plainly values of the column to the planner.
+        Literal::Text(text) => Some(Datum::Text(text)),
     }
-}
-
-/// Whether it is written as `2024-01-31`.
-fn is_iso_date(text: &str) -> bool {
-    let is_right = |(at, byte): (usize, u8)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
-    text.len() == 10 && text.bytes().enumerate().all(is_right)
-}
-
-/// Whether it is written as `2024-01-31 10:00:00`, perhaps with up to six digits behind a point.
-fn is_iso_timestamp(text: &str) -> bool {
-    let is_right = |(at, byte): (usize, u8)| match at {
-        2 | 5 => byte == b':',
-        8 => byte == b'.',
-        _ => byte.is_ascii_digit(),
-    };
-    let Some((date, time)) = text.split_once(' ') else { return false };
-    let is_time = time.len() == 8 || (10..=15).contains(&time.len());
-    is_iso_date(date) && is_time && time.bytes().enumerate().all(is_right)
 }
 
 #[cfg(test)]
@@ -71,6 +42,9 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
+    use crate::sql::parameters::fit;
+
+    const UUID: &str = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11";
 
     #[test]
     fn plain_literals_fit_their_columns_and_no_others() {
@@ -80,13 +54,13 @@ mod tests {
             (Literal::Null, ColumnType::Date, Some(Datum::Null)),
             (Literal::Bool(true), ColumnType::Boolean, Some(Datum::Bool(true))),
             (Literal::Bool(true), ColumnType::Integer, None),
-            (Literal::Integer(5), ColumnType::SmallInt, Some(Datum::I64(5))),
-            (Literal::Integer(5), decimal, Some(Datum::I64(5))),
+            (Literal::Integer(5), ColumnType::SmallInt, Some(Datum::I16(5))),
+            (Literal::Integer(5), decimal, Some(Datum::I64(500))),
             (Literal::Integer(5), ColumnType::Double, Some(Datum::F64(5.0))),
             (Literal::Integer((1 << 53) + 1), ColumnType::Double, None),
             (Literal::Integer(5), ColumnType::Text, None),
             (Literal::Integer(5), ColumnType::Timestamp, None),
-            (Literal::Decimal("1.5"), decimal, Some(Datum::Text("1.5"))),
+            (Literal::Decimal("1.5"), decimal, Some(Datum::I64(150))),
             (Literal::Decimal("1.5"), ColumnType::Double, Some(Datum::F64(1.5))),
             (Literal::Decimal("1e400"), ColumnType::Double, None),
             (Literal::Decimal("1.5"), ColumnType::Integer, None),
@@ -100,9 +74,20 @@ mod tests {
             (text("1970-01-01 00:00:01+01"), ColumnType::Timestamp, None),
             (text("1970-01-01 00:00:01."), ColumnType::Timestamp, None),
             (text("1970-01-01 00:00:01"), ColumnType::TimestampTz, None),
-            (text("5"), ColumnType::Integer, None),
+            (text("5"), ColumnType::Integer, Some(Datum::I32(5))),
+            (text("-32769"), ColumnType::SmallInt, None),
+            (text("+5"), ColumnType::BigInt, None),
+            (text("1.0"), ColumnType::Integer, None),
+            (text("t"), ColumnType::Boolean, Some(Datum::Bool(true))),
+            (text("yes"), ColumnType::Boolean, None),
+            (text("1.5"), ColumnType::Double, Some(Datum::F64(1.5))),
+            (text("1e-400"), ColumnType::Double, None),
+            (text("inf"), ColumnType::Double, None),
+            (text(UUID), ColumnType::Uuid, Some(Datum::Text(UUID))),
+            (text("A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"), ColumnType::Uuid, None),
         ] {
-            assert_eq!(datum(&literal, Some(column_type)), expected, "{literal:?} as {column_type:?}");
+            let fitted = datum(&literal, Some(column_type)).and_then(|value| fit(value, column_type));
+            assert_eq!(fitted, expected, "{literal:?} as {column_type:?}");
         }
         assert_eq!(datum(&Literal::Integer(5), None), Some(Datum::I64(5)));
         assert_eq!(datum(&text("5"), None), None);

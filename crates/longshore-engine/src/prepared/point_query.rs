@@ -25,10 +25,10 @@ use longshore_load::Control;
 use longshore_storage::{ColumnType, Datum, Direction, Relation, RowId, Schema, Transaction, TransactionError};
 use sqlparser::ast::{Expr, UnaryOperator, Value};
 
-use crate::Error;
 use crate::catalog::{Catalog, Rules, Table};
 use crate::sql::parameters::number_of;
 use crate::transaction::StatementTransaction;
+use crate::{Error, TypeId};
 use aggregate::Aggregate;
 use lookup::{Few, Key, Lookup, Range, given};
 
@@ -43,6 +43,8 @@ pub(crate) struct PointQueryPlan {
     rules: Arc<Rules>,
     kind: Kind,
     parameters: Option<Vec<Option<ColumnType>>>,
+    /// Those of the columns of its rows.
+    types: Arc<[TypeId]>,
 }
 
 #[derive(Debug)]
@@ -83,7 +85,7 @@ enum NewValue {
 
 /// What became of a statement.
 pub(crate) enum Done {
-    Rows(RecordBatch),
+    Rows(RecordBatch, Arc<[TypeId]>),
     /// What was done, and to how many rows.
     Changed(&'static str, u64),
     /// Nothing: the planner has to see to it.
@@ -133,6 +135,15 @@ impl PointQueryPlan {
         Ok(Done::Changed("INSERT 0", count))
     }
 
+    /// The names and types of the columns of its rows; `None` if it gives none.
+    pub(crate) fn columns(&self) -> Option<(&SchemaRef, &Arc<[TypeId]>)> {
+        self.kind.schema().map(|schema| (schema, &self.types))
+    }
+
+    fn rows(&self, batch: RecordBatch) -> Done {
+        Done::Rows(batch, Arc::clone(&self.types))
+    }
+
     /// Runs it with the values `arguments`.
     pub(crate) fn run<'a>(
         &'a self,
@@ -143,8 +154,8 @@ impl PointQueryPlan {
         Ok(match &self.kind {
             Kind::Select { key, columns, schema } => match key.find(transaction, relation, arguments)? {
                 None => Done::Planner,
-                Some(None) => Done::Rows(RecordBatch::new_empty(Arc::clone(schema))),
-                Some(Some(row)) => Done::Rows(rows::read(transaction, relation, &[row], columns, schema)?),
+                Some(None) => self.rows(RecordBatch::new_empty(Arc::clone(schema))),
+                Some(Some(row)) => self.rows(rows::read(transaction, relation, &[row], columns, schema)?),
             },
             Kind::Few { range, direction, limit, output, schema } => {
                 let limit = match limit {
@@ -157,10 +168,10 @@ impl PointQueryPlan {
                 let found = range.find(transaction, relation, arguments, *direction, limit)?;
                 let Some(found) = found else { return Ok(Done::Planner) };
                 match output {
-                    Output::Columns(columns) => Done::Rows(rows::read(transaction, relation, &found, columns, schema)?),
+                    Output::Columns(columns) => self.rows(rows::read(transaction, relation, &found, columns, schema)?),
                     Output::Aggregates(aggregates) => {
                         let batch = aggregate::evaluate(transaction, relation, &found, aggregates, schema)?;
-                        batch.map_or(Done::Planner, Done::Rows)
+                        batch.map_or(Done::Planner, |batch| self.rows(batch))
                     }
                 }
             }
@@ -267,6 +278,27 @@ impl Kind {
             Self::Delete { lookup } => lookup.operands(&mut take),
         }
         if is_once { parameters.into_iter().collect() } else { None }
+    }
+
+    /// The columns of the rows that it gives.
+    fn schema(&self) -> Option<&SchemaRef> {
+        match self {
+            Self::Select { schema, .. } | Self::Few { schema, .. } => Some(schema),
+            Self::Insert { .. } | Self::Update { .. } | Self::Delete { .. } => None,
+        }
+    }
+
+    /// The types of the columns of the rows that it gives, where the table has this schema.
+    fn types(&self, of_table: &Schema) -> Arc<[TypeId]> {
+        match self {
+            Self::Select { columns, .. } | Self::Few { output: Output::Columns(columns), .. } => {
+                columns.iter().map(|column| TypeId::of_column(of_table.columns()[*column].column_type)).collect()
+            }
+            _ => {
+                let fields = self.schema().into_iter().flat_map(|schema| schema.fields());
+                fields.map(|field| TypeId::of_values(field.data_type())).collect()
+            }
+        }
     }
 }
 

@@ -48,8 +48,11 @@ pub(crate) fn cast(expr: Expr, column_type: ColumnType) -> Expr {
     cast_as(expr, data_type(column_type))
 }
 
-/// The same with a type as a statement spells it.
+/// The same with a type as a statement spells it. UUIDs are read by a function: Arrow has texts for them.
 pub(crate) fn cast_as(expr: Expr, data_type: DataType) -> Expr {
+    if data_type == DataType::Uuid {
+        return call("uuid_in", vec![cast_as(expr, DataType::Text)]);
+    }
     Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None }
 }
 

@@ -11,6 +11,7 @@ mod conflict;
 mod format;
 mod given;
 mod header;
+mod item;
 mod language;
 mod once;
 mod references;
@@ -38,6 +39,7 @@ pub(crate) use conflict::{ConflictChoice, ConflictOptions};
 pub(crate) use format::Format;
 use given::{Given, boolean};
 use header::{header, types, union_by_name};
+pub(crate) use item::{OptionItem, OptionValue};
 use language::Language;
 pub(crate) use once::{ChangeChoice, OnceOptions};
 pub(crate) use references::CheckTime;
@@ -65,38 +67,6 @@ pub(crate) enum MergeMode {
 /// "line 1, column 14".
 pub(crate) fn shown_place(at: Location) -> String {
     format!("line {}, column {}", at.line, at.column)
-}
-
-/// An option as it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OptionItem {
-    /// In upper case.
-    pub(crate) name: String,
-    pub(crate) value: OptionValue,
-    pub(crate) at: Location,
-}
-
-/// The value of an option as it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum OptionValue {
-    /// Nothing: `HEADER`.
-    None,
-    /// A word, in lower case: `csv`, `true`.
-    Word(String),
-    /// A text.
-    Text(String),
-    /// Digits.
-    Number(String),
-    /// Columns: `(a, b)`.
-    Names(Vec<String>),
-    /// Texts: `('a', 'b')`.
-    TextSources(Vec<String>),
-    /// A word and a text: `table 'rejects'`.
-    Named(String, String),
-    /// A value for each of some columns: `(a 'x', b ('y', 'z'))`.
-    PerColumn(Vec<(String, OptionValue)>),
-    /// `*`.
-    All,
 }
 
 /// Where options stand.

@@ -4,12 +4,17 @@
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
+use std::sync::LazyLock;
 
+use longshore_load::DateTimeFormat;
 use longshore_storage::{ColumnType, Datum};
 use longshore_value::decimal;
-use sqlparser::ast::{Expr, Statement, Value, Visit, VisitMut, Visitor, VisitorMut};
+use sqlparser::ast::{DataType, Expr, Statement, Value, Visit, VisitMut, Visitor, VisitorMut};
 
 use crate::Error;
+use crate::sql::build;
+
+static ISO: LazyLock<DateTimeFormat> = LazyLock::new(|| DateTimeFormat::new(&["iso"]).expect("the name of a format"));
 
 /// Parameters that a statement may have.
 pub(crate) const PARAMETERS_MAX: usize = 65_535;
@@ -98,12 +103,13 @@ pub(crate) fn literal(value: Datum<'_>) -> Expr {
         Datum::F64(value) => Expr::Value(Value::SingleQuotedString(value.to_string()).into()),
         Datum::Text(value) => Expr::Value(Value::SingleQuotedString(value.to_owned()).into()),
         Datum::Bytes(value) => {
-            let mut digits = String::with_capacity(2 * value.len());
+            let mut digits = String::with_capacity(2 + 2 * value.len());
+            digits.push_str("\\x");
             for byte in value {
                 // Writing to a string cannot fail.
-                let _ = write!(digits, "{byte:02X}");
+                let _ = write!(digits, "{byte:02x}");
             }
-            Expr::Value(Value::HexStringLiteral(digits).into())
+            build::cast_as(Expr::Value(Value::SingleQuotedString(digits).into()), DataType::Bytea)
         }
     }
 }
@@ -125,18 +131,79 @@ pub(crate) fn fit(value: Datum<'_>, column_type: ColumnType) -> Option<Datum<'_>
         | (Datum::Bool(_), ColumnType::Boolean)
         | (Datum::F32(_), ColumnType::Real)
         | (Datum::F64(_), ColumnType::Double)
-        | (Datum::Text(_), ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) | ColumnType::Uuid)
+        | (Datum::Text(_), ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_))
         | (Datum::Bytes(_), ColumnType::Bytea)
         | (Datum::I32(_), ColumnType::Date)
         | (Datum::I64(_), ColumnType::Time | ColumnType::Timestamp | ColumnType::TimestampTz) => Some(value),
         (Datum::Text(text), ColumnType::Decimal { precision, scale }) if precision <= 18 => {
             decimal::plain(text, precision, scale).map(Datum::I64)
         }
+        (Datum::Text(text), ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt) => {
+            whole(whole_number(text)?)
+        }
+        (Datum::Text(text), ColumnType::Boolean) => truth(text).map(Datum::Bool),
+        (Datum::Text(text), ColumnType::Double) => float(text).map(Datum::F64),
+        (Datum::Text(text), ColumnType::Date) if is_iso_date(text) => ISO.date(text.as_bytes()).ok().map(Datum::I32),
+        (Datum::Text(text), ColumnType::Timestamp) if is_iso_timestamp(text) => {
+            ISO.timestamp(text.as_bytes()).ok().map(Datum::I64)
+        }
+        (Datum::Text(text), ColumnType::Uuid) if is_plain_uuid(text) => Some(value),
         (Datum::I16(value), _) => whole(value.into()),
         (Datum::I32(value), _) => whole(value.into()),
         (Datum::I64(value), _) => whole(value),
         _ => None,
     }
+}
+
+/// A whole number in the form in which every program writes it.
+pub(crate) fn whole_number(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok()
+}
+
+/// A truth value as programs write it.
+pub(crate) fn truth(text: &str) -> Option<bool> {
+    match text {
+        "t" | "true" => Some(true),
+        "f" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// A double that loses nothing: neither zero, where the text may be too small, nor infinite, where it may be too large.
+pub(crate) fn float(text: &str) -> Option<f64> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E'));
+    if is_plain { text.parse().ok().filter(|value: &f64| value.is_normal()) } else { None }
+}
+
+/// Whether it is a UUID as a column stores it.
+fn is_plain_uuid(text: &str) -> bool {
+    let is_right = |(at, byte): (usize, u8)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+    };
+    text.len() == 36 && text.bytes().enumerate().all(is_right)
+}
+
+/// Whether it is written as `2024-01-31`.
+fn is_iso_date(text: &str) -> bool {
+    let is_right = |(at, byte): (usize, u8)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
+    text.len() == 10 && text.bytes().enumerate().all(is_right)
+}
+
+/// Whether it is written as `2024-01-31 10:00:00`, perhaps with up to six digits behind a point.
+fn is_iso_timestamp(text: &str) -> bool {
+    let is_right = |(at, byte): (usize, u8)| match at {
+        2 | 5 => byte == b':',
+        8 => byte == b'.',
+        _ => byte.is_ascii_digit(),
+    };
+    let Some((date, time)) = text.split_once(' ') else { return false };
+    let is_time = time.len() == 8 || (10..=15).contains(&time.len());
+    is_iso_date(date) && is_time && time.bytes().enumerate().all(is_right)
 }
 
 #[cfg(test)]

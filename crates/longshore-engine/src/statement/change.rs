@@ -137,14 +137,14 @@ fn to_return(
 
 async fn finish(
     context: &Context<'_>,
-    verb: &str,
+    verb: &'static str,
     rows: usize,
     started: Instant,
     target: &Target,
     returned: Option<(Vec<SelectItem>, Returned)>,
 ) -> Result<Outcome, Error> {
     if let Some((items, returned)) = returned {
-        return returning(context, items, returned, target.view.as_ref()).await;
+        return returning(context, verb, items, returned, target.view.as_ref()).await;
     }
     let report = Report { rows: rows as u64, seconds: started.elapsed().as_secs_f64(), ..Report::default() };
     Ok(Outcome::Done { tag: format!("{verb} {rows}"), report, notice: None })

@@ -30,11 +30,18 @@ pub(crate) use target::{check_named, copied_positions};
 use crate::catalog::{Entry, Table};
 use crate::sql::copy::{CopyFrom, CopySource};
 use crate::sql::options::{Options, Use};
-use crate::statement::{Context, Streams, create_from};
+use crate::statement::{Context, CopyBegin, Streams, create_from};
 use crate::text::{ColumnMapping, FileKind, TextSources, find_files};
 use crate::{Error, Outcome, Report};
 
-pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy: CopyFrom) -> Result<Outcome, Error> {
+pub(crate) async fn copy_from(
+    context: &Context<'_>,
+    streams: &mut Streams,
+    mut copy: CopyFrom,
+) -> Result<Outcome, Error> {
+    if matches!(copy.source, CopySource::Stdin) {
+        copy.options = streams.with_format(copy.options);
+    }
     let is_query = matches!(copy.source, CopySource::Query(_));
     let options = Options::new(&copy.options, if is_query { Use::CopyQuery } else { Use::CopyFrom })?;
     if options.auto && context.database.catalog.get(&copy.table).is_none() {
@@ -61,8 +68,11 @@ pub(crate) async fn copy_from(context: &Context<'_>, streams: &mut Streams, copy
                 Error::unsupported("COPY FROM STDIN: no standard input was given to this session; copy from a file")
             })?;
             let texts = TextSources::Reader("STDIN".to_owned(), reader);
+            let columns = copied(&table, &copy.columns)?.len();
             let target = Target::new(table, &copy.columns, &options, texts.further_columns(&options)?)?;
-            let copied = CopyPlan::of_text(context, target, texts, &options, copy.condition)?.run(context).await?;
+            let plan = CopyPlan::of_text(context, target, texts, &options, copy.condition)?;
+            streams.begin(CopyBegin::In(columns));
+            let copied = plan.run(context).await?;
             (copied.report, copied.notice)
         }
         CopySource::Files(names) => {

@@ -59,7 +59,7 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
     match returned {
         Some(items) => {
             let images = fetch_rows(&context.transaction.snapshot(&target.table.relation), &rows_now)?;
-            returning(context, items, Returned::of(&target.alias, images), target.view.as_ref()).await
+            returning(context, "INSERT 0", items, Returned::of(&target.alias, images), target.view.as_ref()).await
         }
         None => Ok(done(rows_now.len() as u64, started)),
     }

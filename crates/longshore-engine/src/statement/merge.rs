@@ -281,6 +281,6 @@ impl Done {
             others: vec![(alias, take(&pairs.source, &found)?)],
             others_first: true,
         };
-        returning(context, items, returned, None).await
+        returning(context, "MERGE", items, returned, None).await
     }
 }

@@ -24,9 +24,19 @@ pub(crate) struct Execution {
 
 /// Prepares the text of one statement, whose names are looked for in `path`.
 pub(crate) fn named_in(text: &str, catalog: &Catalog, path: &SearchPath) -> Result<Prepared, Error> {
+    typed_in(text, Vec::new(), catalog, path)
+}
+
+/// The same, whose first parameters have these types.
+pub(crate) fn typed_in(
+    text: &str,
+    types: Vec<Option<DataType>>,
+    catalog: &Catalog,
+    path: &SearchPath,
+) -> Result<Prepared, Error> {
     let mut parsed = sql::parse(text)?;
     resolve::resolve(&mut parsed, text, catalog, path)?;
-    Prepared::of(parsed, catalog)
+    Prepared::of(parsed, types, catalog)
 }
 
 /// PREPARE and DEALLOCATE, if `statement` is one of them.
@@ -61,7 +71,8 @@ fn prepare(
     for data_type in data_types {
         types::column_type(data_type)?;
     }
-    prepared.insert(name, Arc::new(Prepared::new(statement.clone(), data_types.to_vec(), &database.catalog)?));
+    let data_types = data_types.iter().cloned().map(Some).collect();
+    prepared.insert(name, Arc::new(Prepared::new(statement.clone(), data_types, &database.catalog)?));
     Ok(Outcome::done("PREPARE"))
 }
 

@@ -36,7 +36,7 @@ pub(crate) async fn execute_prepared(
     };
     block.refuse_if_failed()?;
     prepared.check_count(given).inspect_err(|_| block.fail())?;
-    let nature = if prepared.writes() { Nature::Writes } else { Nature::Reads };
+    let nature = if prepared.changes_rows() { Nature::Writes } else { Nature::Reads };
     let outcome = block
         .run(nature, control, async |transaction| {
             let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };

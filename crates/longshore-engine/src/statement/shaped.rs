@@ -10,7 +10,7 @@ use crate::{Error, Outcome, Report, RowStream};
 pub(super) async fn execute(session: SessionContext<'_>, shaped: Shaped<'_>, sql: &str) -> Result<Outcome, Error> {
     let SessionContext { database, block, streams, control, .. } = session;
     block.refuse_if_failed()?;
-    let nature = if shaped.prepared.writes() { Nature::Writes } else { Nature::Reads };
+    let nature = if shaped.prepared.changes_rows() { Nature::Writes } else { Nature::Reads };
     let path = block.numbers().path();
     let outcome = block
         .run(nature, control, async |transaction| {
@@ -32,7 +32,7 @@ pub(super) async fn execute(session: SessionContext<'_>, shaped: Shaped<'_>, sql
 /// What became of a statement that needs no planner, with what follows from its changes; `None` if it needs one.
 pub(super) fn point_query_outcome(context: &Context<'_>, done: Done) -> Result<Option<Outcome>, Error> {
     match done {
-        Done::Rows(batch) => Ok(Some(Outcome::Rows(RowStream::from_batch(batch)))),
+        Done::Rows(batch, types) => Ok(Some(Outcome::Rows(RowStream::from_batch(batch).with_types(types)))),
         Done::Changed(verb, rows) => {
             foreign::run_actions(context)?;
             let report = Report { rows, ..Report::default() };

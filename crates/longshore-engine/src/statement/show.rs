@@ -190,5 +190,5 @@ fn rows(columns: &[(&str, ArrayRef)]) -> Result<Outcome, Error> {
     let schema = Schema::new(fields.collect::<Vec<_>>());
     let arrays = columns.iter().map(|(_, array)| Arc::clone(array)).collect();
     let batch = RecordBatch::try_new(Arc::new(schema), arrays).map_err(|error| Error::internal(error.to_string()))?;
-    Ok(Outcome::Rows(RowStream::from_batch(batch)))
+    Ok(Outcome::Rows(RowStream::from_batch(batch).of_command("SHOW")))
 }

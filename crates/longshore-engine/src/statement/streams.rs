@@ -3,11 +3,43 @@
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
+use crate::sql::options::OptionItem;
+
 /// The streams of a session.
 #[derive(Default)]
 pub(crate) struct Streams {
     pub(crate) input: Option<Box<dyn Read + Send>>,
     pub(crate) output: Option<SharedWriter>,
+    /// Whether they have PostgreSQL's text format where no other is named.
+    pub(crate) are_postgres_text: bool,
+    /// Is told when a COPY begins to use one of them.
+    pub(crate) watcher: Option<Box<dyn FnMut(CopyBegin) + Send>>,
+}
+
+/// A COPY that begins to use a stream of its session: it is right, as far as that can be known before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyBegin {
+    /// It is about to read STDIN into so many columns.
+    In(usize),
+    /// It is about to write so many columns to STDOUT.
+    Out(usize),
+}
+
+impl Streams {
+    /// Tells who watches that a COPY begins.
+    pub(crate) fn begin(&mut self, begin: CopyBegin) {
+        if let Some(watcher) = &mut self.watcher {
+            watcher(begin);
+        }
+    }
+
+    /// `options` of a COPY, with the format of the streams if they name none.
+    pub(crate) fn with_format(&self, mut options: Vec<OptionItem>) -> Vec<OptionItem> {
+        if self.are_postgres_text && !options.iter().any(|option| option.name == "FORMAT") {
+            options.push(OptionItem::format("text"));
+        }
+        options
+    }
 }
 
 /// A writer that each `COPY ... TO STDOUT` borrows in turn.

@@ -23,7 +23,7 @@ use crate::sql::copy::{CopyTarget, CopyTo, CopyWhat};
 use crate::sql::options::{Format, Options, Use};
 use crate::sql::{build, names, parse_query, repeated};
 use crate::statement::copy::{check_named, copied_positions};
-use crate::statement::{Context, Streams, refuse};
+use crate::statement::{Context, CopyBegin, Streams, refuse};
 use crate::{Error, Outcome, Report, RowStream, blocking};
 use format::Written;
 use partitions::Partitioned;
@@ -34,7 +34,10 @@ const UNLOAD_ROWS: usize = 8192;
 /// Rows that are on their way out.
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, Error>> + Send>;
 
-pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, copy: CopyTo) -> Result<Outcome, Error> {
+pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, mut copy: CopyTo) -> Result<Outcome, Error> {
+    if copy.target == CopyTarget::Stdout {
+        copy.options = streams.with_format(copy.options);
+    }
     let options = Options::new(&copy.options, Use::CopyTo)?;
     let path = match &copy.target {
         CopyTarget::File(path) => Some(path.as_str()),
@@ -55,7 +58,11 @@ pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, copy: 
             Error::unsupported("COPY TO STDOUT: no standard output was given to this session; copy to a file")
         })?)),
     };
+    let is_stdout = matches!(target, Target::Writer(_));
     let (batches, schema) = rows_of(context, copy.what).await?;
+    if is_stdout {
+        streams.begin(CopyBegin::Out(schema.fields().len()));
+    }
     let report = write(context, batches, schema, target, written, &options).await?;
     Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
 }

@@ -10,14 +10,13 @@ use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, StringViewArray};
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Result, ScalarValue};
-use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::expr::{Between, InList, Placeholder};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{BinaryExpr, Distinct, Expr, JoinType, LogicalPlan, Operator};
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 use longshore_storage::ColumnType;
 use longshore_value::text::trim_char;
 
-use crate::datafusion::scan::table::RelationTable;
+use super::origin::column_type;
 
 /// Among the metadata of a parameter that is compared with a CHAR column.
 const BPCHAR: &str = "longshore.bpchar";
@@ -141,42 +140,5 @@ fn trim(value: &mut Expr) -> bool {
 
 /// Whether a column of the plan is a CHAR column of a table.
 fn is_char(plan: &LogicalPlan, at: usize) -> bool {
-    let is_column = |expr: &Expr, input: &LogicalPlan| match expr.clone().unalias() {
-        Expr::Column(column) => {
-            input.schema().maybe_index_of_column(&column).is_some_and(|column| is_char(input, column))
-        }
-        _ => false,
-    };
-    match plan {
-        LogicalPlan::TableScan(scan) => {
-            let at = scan.projection.as_ref().map_or(Some(at), |columns| columns.get(at).copied());
-            let Ok(provider) = source_as_provider(&scan.source) else { return false };
-            let table = provider.downcast_ref::<RelationTable>();
-            let column = table.zip(at).and_then(|(table, at)| table.relation().schema().columns().get(at));
-            column.is_some_and(|column| matches!(column.column_type, ColumnType::Char(_)))
-        }
-        LogicalPlan::SubqueryAlias(alias) => is_char(&alias.input, at),
-        LogicalPlan::Filter(filter) => is_char(&filter.input, at),
-        LogicalPlan::Sort(sort) => is_char(&sort.input, at),
-        LogicalPlan::Limit(limit) => is_char(&limit.input, at),
-        LogicalPlan::Distinct(Distinct::All(input)) => is_char(input, at),
-        LogicalPlan::Union(union) => union.inputs.iter().all(|input| is_char(input, at)),
-        LogicalPlan::Projection(projection) => {
-            projection.expr.get(at).is_some_and(|expr| is_column(expr, &projection.input))
-        }
-        LogicalPlan::Aggregate(aggregate) => {
-            aggregate.group_expr.get(at).is_some_and(|expr| is_column(expr, &aggregate.input))
-        }
-        LogicalPlan::Join(join) => {
-            let left = join.left.schema().fields().len();
-            match join.join_type {
-                JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full if at >= left => {
-                    is_char(&join.right, at - left)
-                }
-                JoinType::RightSemi | JoinType::RightAnti => is_char(&join.right, at),
-                _ => is_char(&join.left, at),
-            }
-        }
-        _ => false,
-    }
+    matches!(column_type(plan, at), Some(ColumnType::Char(_)))
 }

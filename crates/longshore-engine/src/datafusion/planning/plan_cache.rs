@@ -28,17 +28,16 @@ use datafusion::datasource::{MemTable, TableType, provider_as_source, source_as_
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{
-    Expr, LogicalPlan, LogicalPlanBuilder, ScalarUDF, Statement as PlanStatement, TableScan, Volatility,
-};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, ScalarUDF, TableScan, Volatility};
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_storage::{Datum, Relation};
 use longshore_time::settings::Settings;
 use longshore_value::decimal;
 use longshore_value::text::trim_char;
-use sqlparser::ast::{self, Ident, Statement};
+use sqlparser::ast::{self, Statement};
 
-pub(in crate::datafusion) use placeholders::{Written, untyped, without_casts};
+use placeholders::Written;
+pub(in crate::datafusion) use placeholders::{rewritten, untyped, with_types, without_casts};
 
 use super::bpchar;
 use super::names::{Names, name_of};
@@ -124,8 +123,8 @@ struct TableStub {
 /// What an execution of a prepared statement gives.
 pub(crate) struct Parameters<'a> {
     pub(crate) plans: &'a PlanCache,
-    /// The types that PREPARE has given to the first of them.
-    pub(crate) types: &'a [ast::DataType],
+    /// The types that were given to the first of them, as far as they were.
+    pub(crate) types: &'a [Option<ast::DataType>],
     pub(crate) values: Vec<Datum<'a>>,
     /// The same as they stand in the text of a statement.
     pub(crate) texts: Vec<ast::Expr>,
@@ -149,7 +148,7 @@ impl Planner {
         let Ok(untyped) = untyped(&plan) else { return Keep::Never };
         if !untyped.is_empty() {
             let statement = match parameters.written(&untyped) {
-                Written::As(written) => Parameters::rewritten(statement, &written),
+                Written::As(written) => rewritten(statement, &written),
                 Written::NotNow => return Keep::NotNow,
                 Written::Never => None,
             };
@@ -163,19 +162,9 @@ impl Planner {
 
     /// The plan of `statement` with its placeholders, of an INSERT that of its rows; `None` if there is none.
     async fn with_placeholders(&self, statement: &Statement, parameters: &Parameters<'_>) -> Option<LogicalPlan> {
-        let statement = match parameters.types {
-            [] => statement.clone(),
-            types => Statement::Prepare {
-                name: Ident::new("kept"),
-                data_types: types.to_vec(),
-                statement: Box::new(statement.clone()),
-            },
-        };
+        let types = |number| parameters.types.get(number).cloned().flatten();
+        let statement = rewritten(statement, &with_types(parameters.values.len(), types))?;
         let plan = match self.logical(statement).await.ok()? {
-            LogicalPlan::Statement(PlanStatement::Prepare(prepare)) => Arc::unwrap_or_clone(prepare.input),
-            plan => plan,
-        };
-        let plan = match plan {
             insert @ LogicalPlan::Dml(_) => Arc::unwrap_or_clone(rows_of_insert(insert).ok()?),
             plan => plan,
         };
@@ -411,6 +400,7 @@ fn scalar(value: Datum<'_>, data_type: &DataType) -> Option<ScalarValue> {
         Datum::I16(value) => Some(i64::from(value)),
         Datum::I32(value) => Some(i64::from(value)),
         Datum::I64(value) => Some(value),
+        Datum::Text(value) => parameters::whole_number(value),
         _ => None,
     };
     match (value, data_type) {
@@ -418,6 +408,8 @@ fn scalar(value: Datum<'_>, data_type: &DataType) -> Option<ScalarValue> {
         (Datum::Bool(value), DataType::Boolean) => Some(ScalarValue::Boolean(Some(value))),
         (Datum::F64(value), DataType::Float64) => Some(ScalarValue::Float64(Some(value))),
         (Datum::F32(value), DataType::Float32) => Some(ScalarValue::Float32(Some(value))),
+        (Datum::Text(value), DataType::Boolean) => Some(ScalarValue::Boolean(Some(parameters::truth(value)?))),
+        (Datum::Text(value), DataType::Float64) => Some(ScalarValue::Float64(Some(parameters::float(value)?))),
         (Datum::Bytes(value), DataType::BinaryView) => Some(ScalarValue::BinaryView(Some(value.to_owned()))),
         (Datum::Text(value), DataType::Utf8View) => Some(ScalarValue::Utf8View(Some(value.to_owned()))),
         (Datum::Text(value), DataType::Utf8) => Some(ScalarValue::Utf8(Some(value.to_owned()))),

@@ -98,13 +98,13 @@ impl Queries {
 fn query_plan(lines: Vec<String>) -> Result<RowStream, Error> {
     let schema = Arc::new(Schema::new(vec![Field::new("QUERY PLAN", DataType::Utf8, false)]));
     let batch = RecordBatch::try_new(schema, vec![Arc::new(StringArray::from(lines))]);
-    Ok(RowStream::from_batch(batch.map_err(|error| from_datafusion(error.into()))?))
+    Ok(RowStream::from_batch(batch.map_err(|error| from_datafusion(error.into()))?).of_command("EXPLAIN"))
 }
 
 /// The same rows without line breaks at the end of texts.
 fn trimmed(rows: RowStream) -> RowStream {
     let schema = Arc::clone(rows.schema());
-    RowStream::new(schema, rows.map(|batch| trimmed_batch(&batch?)))
+    RowStream::new(schema, rows.map(|batch| trimmed_batch(&batch?))).of_command("EXPLAIN")
 }
 
 fn trimmed_batch(batch: &RecordBatch) -> Result<RecordBatch, Error> {

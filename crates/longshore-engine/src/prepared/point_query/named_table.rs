@@ -51,7 +51,8 @@ impl NamedTable {
 
     pub(super) fn plan(self, kind: Kind) -> PointQueryPlan {
         let parameters = kind.parameters(self.schema());
-        PointQueryPlan { table: self.table, rules: self.rules, kind, parameters }
+        let types = kind.types(self.schema());
+        PointQueryPlan { table: self.table, rules: self.rules, kind, parameters, types }
     }
 
     pub(super) fn schema(&self) -> &Schema {

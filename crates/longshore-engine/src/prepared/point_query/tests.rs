@@ -223,7 +223,7 @@ async fn what_is_not_understood_goes_through_the_planner() {
         "DELETE FROM t WHERE a = 1 AND d = 1",
     ] {
         let parsed = crate::sql::parse(sql).expect("it can be parsed");
-        let prepared = Prepared::of(parsed, &session.database().catalog).expect("it can be prepared");
+        let prepared = Prepared::of(parsed, Vec::new(), &session.database().catalog).expect("it can be prepared");
         assert!(prepared.point_query.is_none(), "{sql} does not go through the planner");
     }
 }

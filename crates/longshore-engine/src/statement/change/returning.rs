@@ -47,9 +47,10 @@ impl Returned {
     }
 }
 
-/// The values of `items` over the rows `returned`, as `view` shows them.
+/// The values of `items` over the rows `returned` of a command, as `view` shows them.
 pub(crate) async fn returning(
     context: &Context<'_>,
+    command: &'static str,
     items: Vec<SelectItem>,
     returned: Returned,
     view: Option<&ViewPath>,
@@ -97,7 +98,7 @@ pub(crate) async fn returning(
     let inputs = NamedInputs { rows: rows_known, ..NamedInputs::default() };
     let rows = context.database.queries.query_with(statement, inputs, &context.execution()).await?;
     // Made before the statement ends: one that cannot be made undoes the change.
-    Ok(Outcome::Rows(rows.made().await?))
+    Ok(Outcome::Rows(rows.made().await?.of_command(command)))
 }
 
 /// Refuses `old` and `new`, unless tables of the statement are called so.

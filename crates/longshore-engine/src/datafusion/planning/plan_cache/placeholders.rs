@@ -68,37 +68,44 @@ pub(in crate::datafusion) fn untyped(plan: &LogicalPlan) -> Result<BTreeSet<Stri
     Ok(found)
 }
 
+/// `count` parameters with casts to the types that `types` gives to their numbers, from 0.
+pub(in crate::datafusion) fn with_types(
+    count: usize,
+    types: impl Fn(usize) -> Option<ast::DataType>,
+) -> Vec<ast::Expr> {
+    let written = (0..count).map(|number| {
+        let placeholder = build::value(ast::Value::Placeholder(format!("${}", number + 1)));
+        match types(number) {
+            Some(data_type) => build::cast_as(placeholder, data_type),
+            None => placeholder,
+        }
+    });
+    written.collect()
+}
+
+/// `statement` with its parameters written so.
+pub(in crate::datafusion) fn rewritten(statement: &ast::Statement, written: &[ast::Expr]) -> Option<ast::Statement> {
+    let mut statement = statement.clone();
+    parameters::bind(&mut statement, written).ok()?;
+    Some(statement)
+}
+
 impl Parameters<'_> {
     /// The parameters with casts of those that are `untyped`.
     pub(in crate::datafusion) fn written(&self, untyped: &BTreeSet<String>) -> Written {
-        let mut written = Vec::with_capacity(self.values.len());
+        let mut types = Vec::with_capacity(self.values.len());
         for (number, value) in self.values.iter().enumerate() {
-            let name = format!("${}", number + 1);
-            let placeholder = build::value(ast::Value::Placeholder(name.clone()));
-            let data_type = match (untyped.contains(&name), self.types.get(number), value) {
-                (false, ..) => {
-                    written.push(placeholder);
-                    continue;
-                }
-                (true, Some(data_type), _) => data_type.clone(),
-                (true, None, Datum::I16(_) | Datum::I32(_) | Datum::I64(_)) => ast::DataType::BigInt(None),
-                (true, None, Datum::Text(_)) => ast::DataType::Text,
-                (true, None, Datum::Bool(_)) => ast::DataType::Boolean,
+            let declared = self.types.get(number).and_then(Option::as_ref);
+            types.push(match (untyped.contains(&format!("${}", number + 1)), declared, value) {
+                (false, ..) => None,
+                (true, Some(data_type), _) => Some(data_type.clone()),
+                (true, None, Datum::I16(_) | Datum::I32(_) | Datum::I64(_)) => Some(ast::DataType::BigInt(None)),
+                (true, None, Datum::Text(_)) => Some(ast::DataType::Text),
+                (true, None, Datum::Bool(_)) => Some(ast::DataType::Boolean),
                 (true, None, Datum::Null) => return Written::NotNow,
                 (true, None, _) => return Written::Never,
-            };
-            written.push(build::cast_as(placeholder, data_type));
+            });
         }
-        Written::As(written)
-    }
-
-    /// `statement` with its parameters written so.
-    pub(in crate::datafusion) fn rewritten(
-        statement: &ast::Statement,
-        written: &[ast::Expr],
-    ) -> Option<ast::Statement> {
-        let mut statement = statement.clone();
-        parameters::bind(&mut statement, written).ok()?;
-        Some(statement)
+        Written::As(with_types(types.len(), |number| types[number].clone()))
     }
 }

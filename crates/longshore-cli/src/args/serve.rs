@@ -1,0 +1,79 @@
+//! Options of `longshore serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use longshore_engine::Durability;
+use longshore_server::ServerConfig;
+
+use super::durability::DurabilityArgs;
+use super::invalid;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  longshore serve shop --trust          serve the database in the directory shop to this machine
+  psql -h 127.0.0.1 -U longshore longshore
+  longshore serve shop --trust --listen 127.0.0.1:5433 --socket /tmp
+
+SIGTERM ends it when no transaction is open any more, SIGINT at once.";
+
+/// Options of `serve`.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct ServeArgs {
+    /// Directory of a durable database, which is made if there is none; without, the database is in memory and is gone when
+    /// the server ends
+    #[arg(value_name = "DIRECTORY")]
+    directory: Option<PathBuf>,
+
+    /// Address and port to listen on; may be repeated [default: 127.0.0.1:5432]
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Vec<SocketAddr>,
+
+    /// Directory in which to make a Unix socket
+    #[arg(long, value_name = "DIR")]
+    socket: Option<PathBuf>,
+
+    /// What clients call the database
+    #[arg(long, value_name = "NAME", default_value = "longshore")]
+    name: String,
+
+    /// Let clients on this machine in without a password
+    #[arg(long)]
+    trust: bool,
+
+    /// Connections at a time, at most
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    max_connections: usize,
+
+    #[command(flatten)]
+    durability: DurabilityArgs,
+}
+
+/// A server, and the database that it serves.
+#[derive(Clone, Debug)]
+pub(crate) struct ServeOptions {
+    /// The directory of the database; without, it is in memory.
+    pub(crate) directory: Option<PathBuf>,
+    /// How that is kept.
+    pub(crate) durability: Durability,
+    pub(crate) server: ServerConfig,
+}
+
+impl ServeArgs {
+    /// The server that the options ask for.
+    pub(super) fn options(self) -> Result<ServeOptions, clap::Error> {
+        let durability = self.durability.durability(self.directory.is_some())?;
+        if self.name.is_empty() {
+            return Err(invalid("--name: a database has a name"));
+        }
+        let usual = ServerConfig::default();
+        let server = ServerConfig {
+            name: self.name,
+            listen: if self.listen.is_empty() { usual.listen } else { self.listen },
+            socket: self.socket,
+            trust: self.trust,
+            connections_max: self.max_connections,
+        };
+        Ok(ServeOptions { directory: self.directory, durability, server })
+    }
+}

@@ -1,0 +1,50 @@
+//! `longshore serve`: a server of PostgreSQL's protocol, until a signal ends it.
+
+use std::sync::Arc;
+
+use futures::Stream;
+use longshore_engine::{Config, Database};
+use longshore_server::{Server, Shutdown};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::ServeOptions;
+use crate::run::{Failure, Reason, note};
+
+/// Serves a database until SIGTERM or SIGINT.
+///
+/// # Errors
+/// A database that cannot be opened or closed, or an address that cannot be listened on.
+pub(crate) async fn run(config: Config, options: ServeOptions) -> Result<(), Failure> {
+    let ServeOptions { directory, durability, server } = options;
+    let database = match &directory {
+        Some(path) => Database::open_directory(path, config, &durability)?,
+        None => Database::open(config)?,
+    };
+    let signals = signals().map_err(Reason::Signals)?;
+    let name = server.name.clone();
+    let server = Server::bind(Arc::clone(&database), server).await;
+    let server = server.map_err(|error| Reason::Message(error.to_string()))?;
+    let place = directory.map_or_else(|| "in memory".to_owned(), |path| path.display().to_string());
+    note(&format!("database {name} ({place}) is ready for connections"));
+    for address in server.addresses().map_err(Reason::Signals)? {
+        note(&format!("listening on {address}"));
+    }
+    if let Some(socket) = server.socket() {
+        note(&format!("listening on {}", socket.display()));
+    }
+    server.run(signals).await;
+    database.close()?;
+    Ok(())
+}
+
+/// What signals ask for: SIGTERM a graceful end, SIGINT a fast one.
+fn signals() -> std::io::Result<impl Stream<Item = Shutdown>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(futures::stream::poll_fn(move |context| {
+        if interrupt.poll_recv(context).is_ready() {
+            return std::task::Poll::Ready(Some(Shutdown::Fast));
+        }
+        terminate.poll_recv(context).map(|_| Some(Shutdown::Graceful))
+    }))
+}

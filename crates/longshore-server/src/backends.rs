@@ -1,0 +1,106 @@
+//! The connections that are there, and how one cancels what another does.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use longshore_engine::Control;
+use ring::rand::{SecureRandom, SystemRandom};
+
+/// Bytes of a key for cancellation that every client can take.
+const KEY_BYTES: usize = 4;
+/// The same for clients of protocol 3.2.
+const LONG_KEY_BYTES: usize = 32;
+
+/// All connections that have signed in, by their numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Backends {
+    next: AtomicI32,
+    all: Mutex<HashMap<i32, Arc<Backend>>>,
+}
+
+/// A connection as others see it.
+#[derive(Debug)]
+pub(crate) struct Backend {
+    /// What PostgreSQL's programs take for the id of a process.
+    pub(crate) process: i32,
+    /// What proves that a cancellation comes from its client.
+    pub(crate) key: Vec<u8>,
+    running: Mutex<Option<Arc<Control>>>,
+}
+
+/// A connection among all others, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    backends: Arc<Backends>,
+    pub(crate) backend: Arc<Backend>,
+}
+
+impl Backends {
+    /// Adds a connection, whose client can take a long key or not; `None` if there are `max` already or the system gives no
+    /// random numbers.
+    pub(crate) fn register(self: &Arc<Self>, has_long_key: bool, max: usize) -> Option<Registered> {
+        let mut key = vec![0; if has_long_key { LONG_KEY_BYTES } else { KEY_BYTES }];
+        SystemRandom::new().fill(&mut key).ok()?;
+        let mut all = lock(&self.all);
+        if all.len() >= max {
+            return None;
+        }
+        let process = loop {
+            let process = self.next.fetch_add(1, Ordering::Relaxed) & i32::MAX;
+            if process > 0 && !all.contains_key(&process) {
+                break process;
+            }
+        };
+        let backend = Arc::new(Backend { process, key, running: Mutex::new(None) });
+        all.insert(process, Arc::clone(&backend));
+        Some(Registered { backends: Arc::clone(self), backend })
+    }
+
+    /// Cancels what a connection does, if the key is its own.
+    pub(crate) fn cancel(&self, process: i32, key: &[u8]) {
+        let backend = lock(&self.all).get(&process).cloned();
+        if let Some(backend) = backend
+            && is_same(&backend.key, key)
+        {
+            backend.cancel();
+        }
+    }
+
+    /// Cancels what all connections do.
+    pub(crate) fn cancel_all(&self) {
+        lock(&self.all).values().for_each(|backend| backend.cancel());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.all).len()
+    }
+}
+
+impl Backend {
+    /// Notes what runs from now on.
+    pub(crate) fn runs(&self, control: Option<Arc<Control>>) {
+        *lock(&self.running) = control;
+    }
+
+    fn cancel(&self) {
+        if let Some(control) = lock(&self.running).as_ref() {
+            control.cancel();
+        }
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        lock(&self.backends.all).remove(&self.backend.process);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether two keys are the same, in a time that does not tell how much of them is.
+fn is_same(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).fold(0, |all, (left, right)| all | (left ^ right)) == 0
+}

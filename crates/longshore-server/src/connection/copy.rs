@@ -1,0 +1,253 @@
+//! COPY between the client and the database: its data goes into the loader, or comes from the writer, while they work.
+//!
+//! The loader reads on threads that may block. The engine tells when a COPY is about to use a stream: the statement is right then,
+//! and the client is told to send or to take data. A few messages are under way at a time: a client that is faster than the
+//! loader waits, and so does a writer for a slow client.
+
+use std::io::{self, Read, Write};
+use std::pin::pin;
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use longshore_engine::{CopyBegin, Outcome};
+use tokio::sync::mpsc;
+
+use super::{Connection, Done, Executed};
+use crate::errors::Told;
+use crate::protocol::backend;
+use crate::protocol::frontend::{Format, Message};
+use crate::stream::{Failure, Wire};
+
+/// Messages that are under way, at most.
+const UNDER_WAY: usize = 16;
+/// Bytes that are written at a time.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// What a client sends as the data of COPY.
+enum Data {
+    Bytes(Bytes),
+    /// There is no more.
+    End,
+    /// The client gives up, and says why.
+    Fail(String),
+}
+
+/// The data that a client sends, as the loader reads it.
+struct Input {
+    data: mpsc::Receiver<Data>,
+    current: Bytes,
+    has_ended: bool,
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.current.is_empty() && !self.has_ended {
+            match self.data.blocking_recv() {
+                Some(Data::Bytes(bytes)) => self.current = bytes,
+                Some(Data::End) => self.has_ended = true,
+                Some(Data::Fail(message)) => return Err(io::Error::other(message)),
+                // Rows of a client that has gone are not all of its rows.
+                None => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the client has gone")),
+            }
+        }
+        let length = self.current.len().min(buffer.len());
+        self.current.copy_to_slice(&mut buffer[..length]);
+        Ok(length)
+    }
+}
+
+/// The data that a client gets, as the writer writes it.
+struct Output {
+    data: mpsc::Sender<Bytes>,
+    gathered: Vec<u8>,
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.gathered.extend_from_slice(bytes);
+        if self.gathered.len() >= CHUNK_BYTES {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let chunk = Bytes::from(std::mem::take(&mut self.gathered));
+        self.data.blocking_send(chunk).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+    }
+}
+
+/// What happens while a COPY runs.
+enum Event {
+    /// The writer has written.
+    Written(Bytes),
+    /// A stream is about to be used.
+    Begun(CopyBegin),
+    /// The client has sent something, or gone.
+    Message(Result<Message, Failure>),
+}
+
+/// How far the client has come with its data.
+enum Sending {
+    /// It was not asked to.
+    NotAsked,
+    Data,
+    Ended,
+}
+
+impl Connection {
+    /// Executes a COPY.
+    pub(super) async fn copy(&mut self, sql: &str) -> Done<Executed> {
+        let Self { wire, session, registered, .. } = self;
+        let (begin, mut begun) = mpsc::unbounded_channel();
+        // If nobody listens, nothing will come either.
+        session.watch_copy(move |copy| drop(begin.send(copy)));
+        let (give, data) = mpsc::channel(UNDER_WAY);
+        let (data_out, mut take) = mpsc::channel(UNDER_WAY);
+        session.set_input(Input { data, current: Bytes::new(), has_ended: false });
+        session.set_output(Output { data: data_out, gathered: Vec::new() });
+        let control = session.control();
+        registered.backend.runs(Some(Arc::clone(&control)));
+        let mut give = Some(give);
+        let (mut sending, mut waiting, mut rows_out, mut given_up) =
+            (Sending::NotAsked, None, RowsOut::default(), None);
+        let mut failure = None;
+        let outcome = {
+            let mut statement = pin!(session.execute(sql));
+            loop {
+                let event = tokio::select! {
+                    biased;
+                    outcome = &mut statement => break outcome,
+                    Some(copy) = begun.recv() => Event::Begun(copy),
+                    Some(chunk) = take.recv() => Event::Written(chunk),
+                    permit = reserve(give.as_ref()), if waiting.is_some() => {
+                        if let (Some(permit), Some(data)) = (permit, waiting.take()) {
+                            permit.send(data);
+                        }
+                        continue;
+                    }
+                    message = next(wire, matches!(sending, Sending::Data)), if failure.is_none() && waiting.is_none() => {
+                        Event::Message(message)
+                    }
+                };
+                let gone = match event {
+                    Event::Written(chunk) => rows_out.send(wire, &chunk).await.err(),
+                    Event::Begun(CopyBegin::In(columns)) => {
+                        sending = Sending::Data;
+                        backend::copy_response(&mut wire.out, backend::COPY_IN, Format::Text, columns);
+                        wire.flush().await.err()
+                    }
+                    Event::Begun(CopyBegin::Out(columns)) => {
+                        rows_out.begin(wire, columns);
+                        None
+                    }
+                    Event::Message(Ok(Message::CopyData(bytes))) => {
+                        waiting = Some(Data::Bytes(bytes));
+                        None
+                    }
+                    Event::Message(Ok(Message::CopyDone)) => {
+                        (sending, waiting) = (Sending::Ended, Some(Data::End));
+                        None
+                    }
+                    // As in PostgreSQL: clients may have sent them ahead.
+                    Event::Message(Ok(Message::Flush | Message::Sync)) => None,
+                    Event::Message(Ok(other)) => {
+                        let message = match other {
+                            Message::CopyFail(message) => message,
+                            _ => "unexpected message type during COPY from stdin".to_owned(),
+                        };
+                        given_up = Some(message.clone());
+                        (sending, waiting) = (Sending::Ended, Some(Data::Fail(message)));
+                        None
+                    }
+                    Event::Message(Err(gone)) => Some(gone),
+                };
+                if gone.is_some() {
+                    failure = gone;
+                    control.cancel();
+                    // The loader and the writer learn that nobody is there.
+                    give = None;
+                    take.close();
+                }
+            }
+        };
+        registered.backend.runs(None);
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if let (Err(_), Some(message)) = (&outcome, given_up) {
+            return Ok(Err(Told::error("57014", format!("COPY from stdin failed: {message}"))));
+        }
+        if let Ok(Outcome::Done { .. }) = &outcome {
+            if let Ok(CopyBegin::Out(columns)) = begun.try_recv() {
+                rows_out.begin(wire, columns);
+            }
+            while let Ok(chunk) = take.try_recv() {
+                rows_out.send(wire, &chunk).await?;
+            }
+            rows_out.end(wire);
+        }
+        Ok(outcome.map(|outcome| (outcome, control)).map_err(Told::from))
+    }
+}
+
+/// Room for a message to the loader, or nobody who reads.
+async fn reserve(give: Option<&mpsc::Sender<Data>>) -> Option<mpsc::Permit<'_, Data>> {
+    give?.reserve().await.ok()
+}
+
+/// The next message of a client that sends data; of others only that they have gone.
+async fn next(wire: &mut Wire, is_sending: bool) -> Result<Message, Failure> {
+    if is_sending { wire.message().await } else { Err(wire.watch().await) }
+}
+
+/// Rows on their way to the client.
+#[derive(Default)]
+struct RowsOut {
+    has_begun: bool,
+    /// A row that is not there whole.
+    rest: Vec<u8>,
+}
+
+impl RowsOut {
+    fn begin(&mut self, wire: &mut Wire, columns: usize) {
+        self.has_begun = true;
+        backend::copy_response(&mut wire.out, backend::COPY_OUT, Format::Text, columns);
+    }
+
+    /// Sends each line as a message: clients take one for a row.
+    async fn send(&mut self, wire: &mut Wire, chunk: &[u8]) -> Result<(), Failure> {
+        let mut lines = chunk.split_inclusive(|byte| *byte == b'\n');
+        if !self.rest.is_empty()
+            && let Some(line) = lines.next()
+        {
+            self.rest.extend_from_slice(line);
+            if self.rest.ends_with(b"\n") {
+                backend::copy_data(&mut wire.out, &self.rest);
+                self.rest.clear();
+            }
+        }
+        for line in lines {
+            if line.ends_with(b"\n") {
+                backend::copy_data(&mut wire.out, line);
+            } else {
+                self.rest.extend_from_slice(line);
+            }
+        }
+        wire.flush_if_much().await
+    }
+
+    fn end(&mut self, wire: &mut Wire) {
+        if !self.has_begun {
+            return;
+        }
+        if !self.rest.is_empty() {
+            backend::copy_data(&mut wire.out, &self.rest);
+            self.rest.clear();
+        }
+        backend::bare(&mut wire.out, backend::COPY_DONE);
+    }
+}

@@ -1,0 +1,228 @@
+//! How a connection begins: version, sign-in, settings.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Connection;
+use crate::Shared;
+use crate::errors::Told;
+use crate::protocol::backend::{self, Authentication};
+use crate::protocol::frontend::Opening;
+use crate::protocol::{MAJOR, MINOR};
+use crate::stream::{Failure, Wire};
+
+/// How long a client may take to sign in.
+const SIGN_IN_TIME_MAX: Duration = Duration::from_mins(1);
+/// What stands before the names of options of the protocol.
+const PROTOCOL_OPTION: &str = "_pq_.";
+/// The first minor version with keys for cancellation of any length.
+const LONG_KEYS_MINOR: u16 = 2;
+
+/// Where a client comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A Unix socket.
+    Socket,
+    /// The machine itself, over TCP.
+    Loopback,
+    Network,
+}
+
+/// Serves a client from its first message to its last.
+pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin) {
+    let begun = tokio::time::timeout(SIGN_IN_TIME_MAX, begin(&mut wire, &shared, origin)).await;
+    let signed_in = match begun {
+        Ok(Ok(Some(signed_in))) => signed_in,
+        // Nothing more to do, or nobody to hear of it.
+        Ok(Ok(None) | Err(Ended::Gone)) | Err(_) => return,
+        Ok(Err(Ended::Told(told))) => {
+            told.write(&mut wire.out);
+            let _ = wire.flush().await;
+            return;
+        }
+    };
+    let SignedIn { user, parameters, has_long_key } = signed_in;
+    let Some(registered) = shared.backends.register(has_long_key, shared.config.connections_max) else {
+        Told::fatal("53300", "sorry, too many clients already").write(&mut wire.out);
+        let _ = wire.flush().await;
+        return;
+    };
+    let mut session = shared.database.session();
+    session.copy_postgres_text();
+    let (process, key) = (registered.backend.process, registered.backend.key.clone());
+    let mut connection = Connection::new(wire, session, Arc::clone(&shared), registered);
+    if let Err(told) = connection.settle(&user, &parameters).await {
+        connection.end(&told).await;
+        return;
+    }
+    connection.tell_key(process, &key);
+    connection.serve().await;
+}
+
+/// Why a connection ends before it has begun.
+enum Ended {
+    Gone,
+    Told(Told),
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Gone => Self::Gone,
+            Failure::Violation(violation) => Self::Told(violation.into()),
+        }
+    }
+}
+
+/// Who has signed in, and what the client wants.
+struct SignedIn {
+    user: String,
+    parameters: BTreeMap<String, String>,
+    has_long_key: bool,
+}
+
+/// Signs a client in; `None` if it wanted something else.
+async fn begin(wire: &mut Wire, shared: &Shared, origin: Origin) -> Result<Option<SignedIn>, Ended> {
+    let (major, minor, mut parameters) = loop {
+        match wire.opening().await? {
+            Opening::Tls | Opening::Gss => {
+                wire.out.push(b'N');
+                wire.flush().await?;
+            }
+            Opening::Cancel { process, key } => {
+                shared.backends.cancel(process, &key);
+                return Ok(None);
+            }
+            Opening::Startup { major, minor, parameters } => break (major, minor, parameters),
+        }
+    };
+    if major != MAJOR {
+        return Err(fatal(
+            "0A000",
+            format!("unsupported frontend protocol {major}.{minor}: server supports {MAJOR}.0 to {MAJOR}.{MINOR}"),
+        ));
+    }
+    let unknown: Vec<&str> =
+        parameters.keys().map(String::as_str).filter(|name| name.starts_with(PROTOCOL_OPTION)).collect();
+    if minor > MINOR || !unknown.is_empty() {
+        backend::negotiate_version(&mut wire.out, minor.min(MINOR), &unknown);
+    }
+    parameters.retain(|name, _| !name.starts_with(PROTOCOL_OPTION));
+    let Some(user) = parameters.remove("user").filter(|user| !user.is_empty()) else {
+        return Err(fatal("28000", "no PostgreSQL user name specified in startup packet"));
+    };
+    let database = parameters.remove("database").unwrap_or_else(|| user.clone());
+    if matches!(parameters.remove("replication").as_deref(), Some("true" | "on" | "yes" | "1" | "database")) {
+        return Err(fatal("0A000", "replication connections are not supported"));
+    }
+    sign_in(wire, shared, origin, &user).await?;
+    if database != shared.config.name {
+        return Err(fatal(
+            "3D000",
+            format!("database \"{database}\" does not exist; this server has \"{}\"", shared.config.name),
+        ));
+    }
+    Ok(Some(SignedIn { user, parameters, has_long_key: minor >= LONG_KEYS_MINOR }))
+}
+
+fn fatal(code: &'static str, message: impl Into<String>) -> Ended {
+    Ended::Told(Told::fatal(code, message))
+}
+
+/// Lets a client prove who it is.
+async fn sign_in(wire: &mut Wire, shared: &Shared, origin: Origin, user: &str) -> Result<(), Ended> {
+    if !(shared.config.trust && origin != Origin::Network) {
+        return Err(fatal("28000", format!("no way to sign in is offered to user \"{user}\" from here; see --trust")));
+    }
+    backend::authentication(&mut wire.out, &Authentication::Ok);
+    Ok(())
+}
+
+impl Connection {
+    /// Sets what the client wants to be set, and tells it what is.
+    async fn settle(&mut self, _user: &str, parameters: &BTreeMap<String, String>) -> Result<(), Told> {
+        for (name, value) in parameters {
+            // PostgreSQL passes over what is neither a letter nor a digit in the name of an encoding.
+            let is_kept = |character: &char| name != "client_encoding" || character.is_ascii_alphanumeric();
+            let value: String = value.chars().filter(is_kept).collect();
+            let statements = if name == "options" { options(&value)? } else { vec![(name.clone(), value)] };
+            for (name, value) in statements {
+                let sql = format!("SET {} = '{}'", quoted(&name), value.replace('\'', "''"));
+                if let Err(error) = self.session.execute(&sql).await {
+                    return Err(Told::fatal(error.kind().sqlstate(), error.to_string()));
+                }
+            }
+        }
+        self.report_all().await;
+        Ok(())
+    }
+
+    fn tell_key(&mut self, process: i32, key: &[u8]) {
+        backend::backend_key(&mut self.wire.out, process, key);
+    }
+}
+
+/// The name of a setting as a statement spells it.
+fn quoted(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
+    if name.bytes().all(plain) { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// The settings among the options of a command line: `-c name=value` and `--name=value`.
+fn options(text: &str) -> Result<Vec<(String, String)>, Told> {
+    let mut words = words(text).into_iter();
+    let mut settings = Vec::new();
+    while let Some(word) = words.next() {
+        let setting = match word.strip_prefix("--") {
+            Some(setting) => setting.replace('-', "_"),
+            None => match word.strip_prefix("-c") {
+                Some("") => words.next().unwrap_or_default(),
+                Some(setting) => setting.to_owned(),
+                None => {
+                    return Err(Told::fatal(
+                        "42601",
+                        format!("invalid command-line argument for server process: {word}"),
+                    ));
+                }
+            },
+        };
+        match setting.split_once('=') {
+            Some((name, value)) => settings.push((name.to_owned(), value.to_owned())),
+            None => return Err(Told::fatal("42601", format!("option {word} requires a value"))),
+        }
+    }
+    Ok(settings)
+}
+
+/// The words of a text; a backslash takes the character behind it as it is.
+fn words(text: &str) -> Vec<String> {
+    let (mut words, mut word, mut characters) = (Vec::new(), String::new(), text.chars());
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => word.extend(characters.next()),
+            character if character.is_whitespace() => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            character => word.push(character),
+        }
+    }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_settings() {
+        let found = options(r"-c geqo=off --statement-timeout=5s -cx=a\ b").expect("they are right");
+        let expected = [("geqo", "off"), ("statement_timeout", "5s"), ("x", "a b")];
+        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert!(options("-z").is_err());
+        assert!(options("-c geqo").is_err());
+    }
+}

@@ -1,0 +1,168 @@
+//! The bytes of a connection, over TCP or a Unix socket.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::BytesMut;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::protocol::Violation;
+use crate::protocol::frontend::{self, Message, Opening};
+
+/// Bytes that are read at a time, at least.
+const READ_BYTES: usize = 8 << 10;
+/// Bytes from which on they are sent before there are more.
+pub(crate) const SEND_BYTES: usize = 64 << 10;
+/// Bytes of messages that wait while a statement runs, at most.
+const WAITING_BYTES_MAX: usize = 1 << 20;
+
+/// Where bytes come from and go to.
+pub(crate) enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
+
+/// Why a message did not come.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The client has gone.
+    Gone,
+    Violation(Violation),
+}
+
+impl From<io::Error> for Failure {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+impl From<Violation> for Failure {
+    fn from(violation: Violation) -> Self {
+        Self::Violation(violation)
+    }
+}
+
+/// A connection as messages: those that have come, and the bytes of those that are to go.
+pub(crate) struct Wire {
+    socket: Socket,
+    read: BytesMut,
+    /// What is on its way to the client.
+    pub(crate) out: Vec<u8>,
+}
+
+impl Wire {
+    pub(crate) fn new(socket: Socket) -> Self {
+        Self { socket, read: BytesMut::new(), out: Vec::new() }
+    }
+
+    /// The first message.
+    pub(crate) async fn opening(&mut self) -> Result<Opening, Failure> {
+        loop {
+            if let Some(opening) = frontend::opening(&mut self.read)? {
+                return Ok(opening);
+            }
+            self.fill().await?;
+        }
+    }
+
+    /// The next message; what is on its way is sent before it is waited for.
+    pub(crate) async fn message(&mut self) -> Result<Message, Failure> {
+        loop {
+            if let Some(message) = self.come()? {
+                return Ok(message);
+            }
+            self.flush().await?;
+            self.fill().await?;
+        }
+    }
+
+    /// The next message, if it has come whole.
+    pub(crate) fn come(&mut self) -> Result<Option<Message>, Violation> {
+        frontend::message(&mut self.read)
+    }
+
+    /// Whether the message that has come next is Sync.
+    pub(crate) fn is_sync_next(&self) -> bool {
+        frontend::is_sync_next(&self.read)
+    }
+
+    /// Reads more bytes. A future that is dropped has read none.
+    pub(crate) async fn fill(&mut self) -> Result<(), Failure> {
+        // Room for all of a message that has begun.
+        let needed = frontend::needed(&self.read).ok().flatten().unwrap_or_default();
+        self.read.reserve(needed.saturating_sub(self.read.len()).clamp(READ_BYTES, SEND_BYTES));
+        if self.socket.read_buf(&mut self.read).await? == 0 { Err(Failure::Gone) } else { Ok(()) }
+    }
+
+    /// Reads what comes while a statement runs, to learn that the client has gone.
+    pub(crate) async fn watch(&mut self) -> Failure {
+        loop {
+            if self.read.len() >= WAITING_BYTES_MAX {
+                return std::future::pending().await;
+            }
+            if let Err(failure) = self.fill().await {
+                return failure;
+            }
+        }
+    }
+
+    /// Sends what is on its way.
+    pub(crate) async fn flush(&mut self) -> Result<(), Failure> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        self.socket.write_all(&self.out).await?;
+        self.socket.flush().await?;
+        self.out.clear();
+        // One large result does not keep its room for ever.
+        self.out.shrink_to(SEND_BYTES);
+        Ok(())
+    }
+
+    /// Sends what is on its way if it is much.
+    pub(crate) async fn flush_if_much(&mut self) -> Result<(), Failure> {
+        if self.out.len() >= SEND_BYTES { self.flush().await } else { Ok(()) }
+    }
+
+    /// Gives memory back while nothing is under way.
+    pub(crate) fn rest(&mut self) {
+        if self.read.is_empty() {
+            self.read = BytesMut::new();
+        }
+        self.out.shrink_to(0);
+    }
+}

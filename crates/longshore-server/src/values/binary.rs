@@ -1,0 +1,336 @@
+//! Values in the binary format: as PostgreSQL's `typsend` functions write them.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    Time64MicrosecondType, TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type,
+};
+use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, PrimitiveArray};
+use arrow_schema::{DataType, TimeUnit};
+use longshore_engine::{BuiltinType, TypeId};
+use longshore_value::times::{interval_of_key, timetz_of_key};
+use longshore_value::uuid::canonical;
+
+use super::text::{Texts, is_null};
+use super::{DAYS_TO_2000, MICROS_TO_2000};
+
+const UUID: u32 = 2950;
+/// The version of JSONB's format, which stands before its text.
+const JSONB_VERSION: u8 = 1;
+/// `sign` of a number in NUMERIC's format.
+const NEGATIVE: u16 = 0x4000;
+const NAN: u16 = 0xC000;
+const INFINITY: u16 = 0xD000;
+const NEGATIVE_INFINITY: u16 = 0xF000;
+/// Decimal digits of a digit of NUMERIC's format.
+const DIGITS: usize = 4;
+
+/// A column of a batch whose values can be written in binary.
+pub(super) enum Binaries<'a> {
+    Boolean(&'a BooleanArray),
+    I8(&'a PrimitiveArray<Int8Type>),
+    U8(&'a PrimitiveArray<UInt8Type>),
+    U16(&'a PrimitiveArray<UInt16Type>),
+    U32(&'a PrimitiveArray<UInt32Type>),
+    I16(&'a PrimitiveArray<Int16Type>),
+    I32(&'a PrimitiveArray<Int32Type>),
+    I64(&'a PrimitiveArray<Int64Type>),
+    F32(&'a PrimitiveArray<Float32Type>),
+    F64(&'a PrimitiveArray<Float64Type>),
+    Decimal(&'a PrimitiveArray<Decimal128Type>, u8),
+    Date(&'a PrimitiveArray<Date32Type>),
+    Time(&'a PrimitiveArray<Time64MicrosecondType>),
+    Timestamp(&'a PrimitiveArray<TimestampMicrosecondType>),
+    TimeTz(&'a BinaryViewArray),
+    Interval(&'a BinaryViewArray),
+    Bytes(&'a BinaryArray),
+    BytesView(&'a BinaryViewArray),
+    Uuid(Texts<'a>),
+    /// Digits as text.
+    Numeric(Texts<'a>),
+    /// Texts are their own bytes.
+    Text(Texts<'a>),
+    Jsonb(Texts<'a>),
+    List(&'a ArrayRef, u32),
+    Row(Vec<(u32, &'a ArrayRef)>),
+}
+
+impl<'a> Binaries<'a> {
+    /// Readies `array`, whose values are of the type `oid`; `None` if its type is none that results have.
+    pub(super) fn new(array: &'a ArrayRef, oid: u32) -> Option<Self> {
+        Some(match array.data_type() {
+            DataType::Boolean => Self::Boolean(array.as_boolean()),
+            // What PostgreSQL has no type for is sent as the next larger one.
+            DataType::Int8 => Self::I8(array.as_primitive()),
+            DataType::UInt8 => Self::U8(array.as_primitive()),
+            DataType::UInt16 => Self::U16(array.as_primitive()),
+            DataType::UInt32 => Self::U32(array.as_primitive()),
+            DataType::Int16 => Self::I16(array.as_primitive()),
+            DataType::Int32 => Self::I32(array.as_primitive()),
+            DataType::Int64 => Self::I64(array.as_primitive()),
+            DataType::Float32 => Self::F32(array.as_primitive()),
+            DataType::Float64 => Self::F64(array.as_primitive()),
+            DataType::Decimal128(_, scale @ 0..) => Self::Decimal(array.as_primitive(), scale.unsigned_abs()),
+            DataType::Date32 => Self::Date(array.as_primitive()),
+            DataType::Time64(TimeUnit::Microsecond) => Self::Time(array.as_primitive()),
+            DataType::Timestamp(TimeUnit::Microsecond, _) => Self::Timestamp(array.as_primitive()),
+            DataType::Binary => Self::Bytes(array.as_binary()),
+            DataType::BinaryView => Self::BytesView(array.as_binary_view()),
+            DataType::Utf8 | DataType::Utf8View if oid == UUID => Self::Uuid(Texts::new(array)?),
+            DataType::UInt64 => Self::Numeric(Texts::new(array)?),
+            DataType::List(field) => Self::List(array, TypeId::of_values(field.data_type()).oid),
+            DataType::Struct(fields) => match fields.as_ref() {
+                [field] => match field.name().as_str() {
+                    "$numeric" => Self::Numeric(Texts::new(array)?),
+                    "$timetz" => Self::TimeTz(array.as_struct().column(0).as_binary_view_opt()?),
+                    "$interval" => Self::Interval(array.as_struct().column(0).as_binary_view_opt()?),
+                    "$jsonb" | "$jsonpath" => Self::Jsonb(Texts::new(array)?),
+                    name if name.starts_with('$') => Self::Text(Texts::new(array)?),
+                    _ => Self::row(array),
+                },
+                _ => Self::row(array),
+            },
+            _ => Self::Text(Texts::new(array)?),
+        })
+    }
+
+    fn row(array: &'a ArrayRef) -> Self {
+        let columns = array.as_struct().columns().iter();
+        Self::Row(columns.map(|column| (TypeId::of_values(column.data_type()).oid, column)).collect())
+    }
+
+    /// Appends the bytes of a value that is not NULL.
+    pub(super) fn write(&self, row: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::Boolean(array) => out.push(array.value(row).into()),
+            Self::I8(array) => out.extend_from_slice(&i16::from(array.value(row)).to_be_bytes()),
+            Self::U8(array) => out.extend_from_slice(&i16::from(array.value(row)).to_be_bytes()),
+            Self::U16(array) => out.extend_from_slice(&i32::from(array.value(row)).to_be_bytes()),
+            Self::U32(array) => out.extend_from_slice(&i64::from(array.value(row)).to_be_bytes()),
+            Self::I16(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
+            Self::I32(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
+            Self::I64(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
+            Self::F32(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
+            Self::F64(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
+            Self::Decimal(array, scale) => decimal(array.value(row), *scale, out),
+            Self::Date(array) => out.extend_from_slice(&date(array.value(row)).to_be_bytes()),
+            Self::Time(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
+            Self::Timestamp(array) => out.extend_from_slice(&timestamp(array.value(row)).to_be_bytes()),
+            Self::TimeTz(array) => {
+                let (micros, west) = timetz_of_key(array.value(row)).unwrap_or_default();
+                out.extend_from_slice(&micros.to_be_bytes());
+                out.extend_from_slice(&west.to_be_bytes());
+            }
+            Self::Interval(array) => {
+                let (months, days, micros) = interval_of_key(array.value(row)).unwrap_or_default();
+                out.extend_from_slice(&micros.to_be_bytes());
+                out.extend_from_slice(&days.to_be_bytes());
+                out.extend_from_slice(&months.to_be_bytes());
+            }
+            Self::Bytes(array) => out.extend_from_slice(array.value(row)),
+            Self::BytesView(array) => out.extend_from_slice(array.value(row)),
+            Self::Uuid(texts) => {
+                let mut text = Vec::new();
+                texts.write(row, &mut text);
+                uuid(&text, out);
+            }
+            Self::Numeric(texts) => {
+                let mut text = Vec::new();
+                texts.write(row, &mut text);
+                numeric(&text, out);
+            }
+            Self::Text(texts) => texts.write(row, out),
+            Self::Jsonb(texts) => {
+                out.push(JSONB_VERSION);
+                texts.write(row, out);
+            }
+            Self::List(array, element) => list(&array.as_list::<i32>().value(row), *element, out),
+            Self::Row(columns) => {
+                out.extend_from_slice(&(columns.len() as i32).to_be_bytes());
+                for (oid, column) in columns {
+                    out.extend_from_slice(&oid.to_be_bytes());
+                    value(column, row, *oid, out);
+                }
+            }
+        }
+    }
+}
+
+/// A date as days since 2000; the infinite ones, which are the least and the greatest number, stay.
+fn date(days: i32) -> i32 {
+    if days == i32::MIN || days == i32::MAX { days } else { days.saturating_sub(DAYS_TO_2000) }
+}
+
+fn timestamp(micros: i64) -> i64 {
+    if micros == i64::MIN || micros == i64::MAX { micros } else { micros.saturating_sub(MICROS_TO_2000) }
+}
+
+fn uuid(text: &[u8], out: &mut Vec<u8>) {
+    let digits: Vec<u8> = text.iter().copied().filter(u8::is_ascii_hexdigit).collect();
+    let value = |digit: u8| char::from(digit).to_digit(16).unwrap_or_default() as u8;
+    debug_assert!(canonical(text).is_ok(), "a column keeps UUIDs only");
+    out.extend(digits.chunks(2).map(|pair| value(pair[0]) << 4 | pair.get(1).copied().map_or(0, value)));
+}
+
+/// A decimal without its point, in digits of four decimal digits each.
+fn decimal(units: i128, scale: u8, out: &mut Vec<u8>) {
+    // The last digits are filled up to four, so that the point stands between two.
+    let padding = (DIGITS - usize::from(scale) % DIGITS) % DIGITS;
+    let fraction = (usize::from(scale) + padding) / DIGITS;
+    let mut rest = units.unsigned_abs();
+    let mut digits = [0_u16; 11];
+    let mut count = 0;
+    let last = 10_u128.pow((DIGITS - padding) as u32);
+    let mut push = |digit: u16| {
+        digits[count] = digit;
+        count += 1;
+    };
+    if padding > 0 {
+        push((rest % last) as u16 * 10_u16.pow(padding as u32));
+        rest /= last;
+    }
+    while rest > 0 {
+        if rest <= u128::from(u64::MAX) {
+            let mut small = rest as u64;
+            while small > 0 {
+                push((small % 10_000) as u16);
+                small /= 10_000;
+            }
+            break;
+        }
+        push((rest % 10_000) as u16);
+        rest /= 10_000;
+    }
+    // From the first digit that is not zero to the last.
+    let mut digits = &digits[..count];
+    let weight = digits.len() as i16 - fraction as i16 - 1;
+    let mut weight = weight;
+    while let [rest @ .., 0] = digits {
+        digits = rest;
+        weight -= 1;
+    }
+    while let [0, rest @ ..] = digits {
+        digits = rest;
+    }
+    let weight = if digits.is_empty() { 0 } else { weight };
+    let sign = if units < 0 { NEGATIVE } else { 0 };
+    head(digits.len(), weight, sign, scale.into(), out);
+    digits.iter().rev().for_each(|digit| out.extend_from_slice(&digit.to_be_bytes()));
+}
+
+fn head(digits: usize, weight: i16, sign: u16, scale: u16, out: &mut Vec<u8>) {
+    out.extend_from_slice(&(digits as u16).to_be_bytes());
+    out.extend_from_slice(&weight.to_be_bytes());
+    out.extend_from_slice(&sign.to_be_bytes());
+    out.extend_from_slice(&scale.to_be_bytes());
+}
+
+/// A number that is written in digits.
+fn numeric(text: &[u8], out: &mut Vec<u8>) {
+    let (sign, text) = match text {
+        b"NaN" => return head(0, 0, NAN, 0, out),
+        b"Infinity" => return head(0, 0, INFINITY, 0, out),
+        b"-Infinity" => return head(0, 0, NEGATIVE_INFINITY, 0, out),
+        [b'-', rest @ ..] => (NEGATIVE, rest),
+        text => (0, text),
+    };
+    let point = text.iter().position(|byte| *byte == b'.').unwrap_or(text.len());
+    let (whole, fraction) = (&text[..point], text.get(point + 1..).unwrap_or_default());
+    let digit = |digits: &[u8]| digits.iter().fold(0_u16, |value, byte| value * 10 + u16::from(byte - b'0'));
+    let first = whole.len() % DIGITS;
+    let mut digits: Vec<u16> = Vec::with_capacity(text.len() / DIGITS + 2);
+    if first > 0 {
+        digits.push(digit(&whole[..first]));
+    }
+    digits.extend(whole[first..].chunks(DIGITS).map(digit));
+    let mut weight = digits.len() as i16 - 1;
+    for part in fraction.chunks(DIGITS) {
+        digits.push(digit(part) * 10_u16.pow((DIGITS - part.len()) as u32));
+    }
+    let leading = digits.iter().take_while(|digit| **digit == 0).count();
+    weight -= leading as i16;
+    let mut digits = &digits[leading..];
+    while let [rest @ .., 0] = digits {
+        digits = rest;
+    }
+    let weight = if digits.is_empty() { 0 } else { weight };
+    head(digits.len(), weight, sign, fraction.len() as u16, out);
+    digits.iter().for_each(|digit| out.extend_from_slice(&digit.to_be_bytes()));
+}
+
+/// A value behind its length, or the length of NULL.
+fn value(array: &ArrayRef, row: usize, oid: u32, out: &mut Vec<u8>) {
+    if is_null(array, row) {
+        out.extend_from_slice(&(-1_i32).to_be_bytes());
+        return;
+    }
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    if let Some(binaries) = Binaries::new(array, oid) {
+        binaries.write(row, out);
+    }
+    let length = (out.len() - at - 4) as i32;
+    out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// An array: its dimensions, and its elements one after the other.
+fn list(elements: &ArrayRef, element: u32, out: &mut Vec<u8>) {
+    // Arrays of arrays are arrays of several dimensions.
+    let (mut lengths, mut flat) = (vec![elements.len()], elements.clone());
+    while let DataType::List(_) = flat.data_type() {
+        let inner = flat.as_list::<i32>();
+        let (from, to) = (inner.value_offsets()[0], inner.value_offsets()[inner.len()]);
+        lengths.push(if inner.is_empty() { 0 } else { inner.value(0).len() });
+        flat = inner.values().slice(from as usize, (to - from) as usize);
+    }
+    let element = match BuiltinType::of_oid(element) {
+        Some((builtin, _)) => builtin.oid,
+        None => element,
+    };
+    let dimensions = if flat.is_empty() { 0 } else { lengths.len() };
+    out.extend_from_slice(&(dimensions as i32).to_be_bytes());
+    out.extend_from_slice(&i32::from(flat.null_count() > 0).to_be_bytes());
+    out.extend_from_slice(&element.to_be_bytes());
+    for length in lengths.iter().take(dimensions) {
+        out.extend_from_slice(&(*length as i32).to_be_bytes());
+        // The first index.
+        out.extend_from_slice(&1_i32.to_be_bytes());
+    }
+    (0..flat.len()).for_each(|at| value(&flat, at, element, out));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(write: impl FnOnce(&mut Vec<u8>)) -> Vec<i16> {
+        let mut out = Vec::new();
+        write(&mut out);
+        out.chunks(2).map(|pair| i16::from_be_bytes([pair[0], pair[1]])).collect()
+    }
+
+    #[test]
+    fn numbers_have_the_digits_of_postgresql() {
+        // What `numeric_send` of PostgreSQL 15 gives.
+        for (text, units, scale, expected) in [
+            ("0", 0_i128, 0, &[0_i16, 0, 0, 0][..]),
+            ("0.00", 0, 2, &[0, 0, 0, 2]),
+            ("1", 1, 0, &[1, 0, 0, 0, 1]),
+            ("10000", 10_000, 0, &[1, 1, 0, 0, 1]),
+            ("12345.678", 12_345_678, 3, &[3, 1, 0, 3, 1, 2345, 6780]),
+            ("-0.0001", -1, 4, &[1, -1, 0x4000, 4, 1]),
+            ("0.00001", 1, 5, &[1, -2, 0, 5, 1000]),
+            ("100.50", 10_050, 2, &[2, 0, 0, 2, 100, 5000]),
+            (
+                "99999999999999999999.9",
+                999_999_999_999_999_999_999,
+                1,
+                &[6, 4, 0, 1, 9999, 9999, 9999, 9999, 9999, 9000],
+            ),
+        ] {
+            assert_eq!(of(|out| decimal(units, scale, out)), expected, "{text}");
+            assert_eq!(of(|out| numeric(text.as_bytes(), out)), expected, "{text}");
+        }
+        assert_eq!(of(|out| numeric(b"NaN", out)), [0, 0, 0xC000_u16 as i16, 0]);
+    }
+}

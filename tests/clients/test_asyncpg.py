@@ -1,0 +1,123 @@
+"""asyncpg: binary only, its own descriptions of types, COPY, cursors."""
+
+import asyncio
+import datetime as dt
+import decimal
+import uuid
+
+import asyncpg
+import pytest
+
+from conftest import ADDRESS
+
+
+def run(work):
+    async def connected():
+        connection = await asyncpg.connect(**ADDRESS)
+        try:
+            return await work(connection)
+        finally:
+            await connection.close()
+
+    return asyncio.run(connected())
+
+
+VALUES = [
+    ("boolean", False),
+    ("smallint", 7),
+    ("integer", -7),
+    ("bigint", 1 << 40),
+    ("real", 0.25),
+    ("double precision", 1e-300),
+    ("numeric", decimal.Decimal("0.000123")),
+    ("text", "grüße"),
+    ("varchar(20)", "x"),
+    ("bytea", bytes(range(256))),
+    ("date", dt.date(1, 1, 1)),
+    ("time", dt.time(1, 2, 3, 4)),
+    ("timestamp", dt.datetime(2030, 1, 2, 3, 4, 5, 6)),
+    ("timestamptz", dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)),
+    ("interval", dt.timedelta(days=400, seconds=1)),
+    ("uuid", uuid.UUID(int=1)),
+    ("jsonb", '{"a": 1}'),
+    ("integer[]", [[1, 2], [3, 4]]),
+    ("text[]", ["", None, "x,y"]),
+]
+
+
+@pytest.mark.parametrize("type_name,value", VALUES)
+def test_values_return_as_they_went(type_name, value):
+    async def work(connection):
+        await connection.execute(f"CREATE TEMP TABLE v (x {type_name})")
+        await connection.execute("INSERT INTO v VALUES ($1)", value)
+        stored = await connection.fetchval("SELECT x FROM v")
+        cast = await connection.fetchval(f"SELECT $1::{type_name}", value)
+        null = await connection.fetchval(f"SELECT $1::{type_name}", None)
+        return stored, cast, null
+
+    assert run(work) == (value, value, None)
+
+
+def test_parameters_get_their_types_from_where_they_stand():
+    async def work(connection):
+        await connection.execute("CREATE TEMP TABLE t (k int PRIMARY KEY, u uuid, n numeric, s text, d date)")
+        statement = await connection.prepare("UPDATE t SET u = $1, n = $2, s = $3, d = $4 WHERE k = $5")
+        types = [parameter.name for parameter in statement.get_parameters()]
+        insert = await connection.prepare("INSERT INTO t (k, d) VALUES ($1, $2) RETURNING k, u")
+        columns = [(column.name, column.type.name) for column in insert.get_attributes()]
+        await insert.fetch(1, dt.date(2024, 1, 1))
+        await statement.fetch(uuid.UUID(int=5), decimal.Decimal("1.50"), "x", dt.date(2024, 2, 2), 1)
+        row = await connection.fetchrow("SELECT * FROM t WHERE u = $1 AND d < $2", uuid.UUID(int=5), dt.date(2025, 1, 1))
+        return types, columns, tuple(row)
+
+    types, columns, row = run(work)
+    assert types == ["uuid", "numeric", "text", "date", "int4"]
+    assert columns == [("k", "int4"), ("u", "uuid")]
+    assert row == (1, uuid.UUID(int=5), decimal.Decimal("1.50"), "x", dt.date(2024, 2, 2))
+
+
+def test_transactions_and_cursors():
+    async def work(connection):
+        async with connection.transaction():
+            cursor = await connection.cursor("SELECT i FROM generate_series(1, 1000) g(i)")
+            first = await cursor.fetch(10)
+            rest = await cursor.fetch(10_000)
+            return len(first), len(rest), rest[0][0]
+
+    assert run(work) == (10, 990, 11)
+
+
+def test_many_rows_at_once():
+    async def work(connection):
+        await connection.execute("CREATE TEMP TABLE t (k int PRIMARY KEY, v text)")
+        await connection.executemany("INSERT INTO t VALUES ($1, $2)", [(i, str(i)) for i in range(1000)])
+        return await connection.fetchval("SELECT count(*) FROM t")
+
+    assert run(work) == 1000
+
+
+def test_copy_as_text():
+    async def work(connection):
+        await connection.execute("CREATE TEMP TABLE t (k int, v text)")
+        import io
+
+        status = await connection.copy_to_table("t", source=io.BytesIO(b"1\ta\n2\t\\N\n"), format="text")
+        out = io.BytesIO()
+        await connection.copy_from_query("SELECT * FROM t ORDER BY k", output=out, format="csv")
+        return status, out.getvalue()
+
+    assert run(work) == ("COPY 2", b"1,a\n2,\n")
+
+
+def test_errors_keep_the_connection():
+    async def work(connection):
+        with pytest.raises(asyncpg.UndefinedTableError):
+            await connection.fetch("SELECT * FROM nowhere")
+        with pytest.raises(asyncpg.DivisionByZeroError):
+            await connection.fetch("SELECT 1 / $1::int", 0)
+        with pytest.raises(asyncio.TimeoutError):
+            sql = "SELECT count(*) FROM generate_series(1, 1000000) a(i), generate_series(1, 1000000) b(j) WHERE i + j = 3"
+            await connection.fetch(sql, timeout=0.5)
+        return await connection.fetchval("SELECT 1")
+
+    assert run(work) == 1
