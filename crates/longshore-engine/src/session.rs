@@ -10,7 +10,7 @@ use longshore_storage::Datum;
 
 use crate::prepared::{Prepared, Shapes};
 use crate::report::without;
-use crate::sql::{secrets, types};
+use crate::sql::{declared_types, secrets};
 use crate::statement::CopyBegin;
 use crate::statement::{Arguments, ClientSettings, SessionContext, SharedWriter, Streams, prepare, temporary};
 use crate::transaction::Block;
@@ -126,7 +126,7 @@ impl Session {
         panics::caught(|| {
             self.database.queries.check_values(sql)?;
             let catalog = self.block.definitions().unwrap_or(&self.database.catalog);
-            let types = types.iter().map(|oid| types::of_oid(*oid)).collect();
+            let types = types.iter().map(|oid| declared_types::of_oid(*oid)).collect();
             prepare::typed_in(sql, types, catalog, &self.block.numbers().path())
         })
     }

@@ -14,6 +14,7 @@ pub(crate) mod cast_names;
 pub(crate) mod check_option;
 pub(crate) mod copy;
 mod create_as;
+pub(crate) mod declared_types;
 pub(crate) mod deferrable;
 mod depth;
 pub(crate) mod dialect;

@@ -6,11 +6,9 @@ use longshore_value::times::DIGITS_MAX;
 use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, ObjectNamePart, TimezoneInfo,
 };
-use sqlparser::parser::Parser;
 
-use crate::sql::dialect::LongshoreDialect;
+use crate::Error;
 use crate::sql::enum_types;
-use crate::{BuiltinType, Error};
 
 /// Digits of a DECIMAL, at most; one of more is a NUMERIC with a limit.
 const PRECISION_MAX: u64 = 38;
@@ -79,18 +77,6 @@ pub(crate) fn column_type(data_type: &DataType) -> Result<ColumnType, Error> {
         }
         other => return Err(refused(other)),
     })
-}
-
-/// The built-in type of this OID; `None` if there is none, or none that a value here can have.
-pub(crate) fn of_oid(oid: u32) -> Option<DataType> {
-    let (builtin, is_array) = BuiltinType::of_oid(oid)?;
-    let element = match builtin.name {
-        // Of any length.
-        "bpchar" | "name" => DataType::Text,
-        _ => Parser::new(&LongshoreDialect).try_with_sql(builtin.sql_name).ok()?.parse_data_type().ok()?,
-    };
-    column_type(&element).ok()?;
-    Some(if is_array { DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(element), None)) } else { element })
 }
 
 /// How a statement spells `column_type`.
@@ -264,10 +250,8 @@ const OTHER_TYPES: [&str; 26] = [
 
 #[cfg(test)]
 mod tests {
-    use sqlparser::parser::Parser;
 
     use super::*;
-    use crate::sql::dialect::LongshoreDialect;
     use crate::sql::in_text::column_type as parse_column_type;
 
     #[test]
