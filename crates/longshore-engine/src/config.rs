@@ -2,6 +2,8 @@
 
 use longshore_load::{Kernel, Tuning};
 
+use crate::sql::names::USER;
+
 mod durability;
 mod naptime;
 mod wal_size;
@@ -29,6 +31,11 @@ pub struct Config {
     pub autovacuum_naptime: Naptime,
     /// Whether plans of queries are optimized. Without, they give the same rows, only later: tests compare both.
     pub optimizer: bool,
+    /// What the first superuser is called, who owns the database and whatever nobody else owns, and whom [`Database::session`]
+    /// belongs to. It is not kept in the directory of a durable database: say it each time.
+    ///
+    /// [`Database::session`]: crate::Database::session
+    pub superuser: String,
 }
 
 impl Default for Config {
@@ -42,6 +49,7 @@ impl Default for Config {
             autovacuum: true,
             autovacuum_naptime: Naptime::DEFAULT,
             optimizer: true,
+            superuser: USER.to_owned(),
         }
     }
 }

@@ -23,6 +23,7 @@ pub(crate) mod expansion;
 pub(crate) mod explain;
 pub(crate) mod expressions;
 pub(crate) mod frames;
+pub(crate) mod grants;
 mod grouping;
 pub(crate) mod headings;
 pub(crate) mod in_text;
@@ -45,6 +46,7 @@ pub(crate) mod recursive;
 mod recursive_view;
 pub(crate) mod references;
 pub(crate) mod repeated;
+pub(crate) mod roles;
 pub(crate) mod rows;
 pub(crate) mod schema_elements;
 pub(crate) mod secrets;
@@ -82,9 +84,11 @@ use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, 
 use create_as::WithData;
 use dialect::LongshoreDialect;
 use domain::DomainStatement;
+use grants::PrivilegeStatement;
 use objects::ObjectStatement;
 use options::shown_place;
 use pivot::PivotStatement;
+use roles::{RoleStatement, SetIdentity};
 use schema_elements::SchemaElements;
 use sequence::SequenceStatement;
 use set_constraints::SetConstraints;
@@ -126,6 +130,12 @@ pub(crate) enum Parsed {
     SchemaElements(SchemaElements),
     /// SET CONSTRAINTS.
     SetConstraints(SetConstraints),
+    /// What there is to say of roles.
+    Role(Box<RoleStatement>),
+    /// SET ROLE and SET SESSION AUTHORIZATION.
+    Identity(SetIdentity),
+    /// GRANT, REVOKE and ALTER DEFAULT PRIVILEGES.
+    Privilege(Box<PrivilegeStatement>),
 }
 
 /// Parses exactly one statement, with or without a semicolon behind it.
@@ -264,7 +274,10 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         | Parsed::Backup(_)
         | Parsed::Pivot(_)
         | Parsed::SchemaElements(_)
-        | Parsed::SetConstraints(_) => {}
+        | Parsed::SetConstraints(_)
+        | Parsed::Role(_)
+        | Parsed::Identity(_)
+        | Parsed::Privilege(_) => {}
     }
     Ok(parsed)
 }
@@ -302,6 +315,12 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         Parsed::Pivot(Box::new(pivot))
     } else if let Some(create) = create_as::create_table_as(parser)? {
         Parsed::Sql(Box::new(create))
+    } else if let Some(statement) = roles::statement(parser)? {
+        Parsed::Role(Box::new(statement))
+    } else if let Some(set) = roles::identity(parser)? {
+        Parsed::Identity(set)
+    } else if let Some(statement) = grants::statement(parser)? {
+        Parsed::Privilege(Box::new(statement))
     } else if let Some(alter) = alter::statement(parser)? {
         Parsed::AlterTable(Box::new(alter))
     } else if let Some(statement) = objects::statement(parser)? {

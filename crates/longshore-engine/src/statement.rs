@@ -16,6 +16,8 @@ mod discard;
 mod drop;
 mod export;
 mod foreign;
+mod grants;
+mod identity;
 mod import;
 mod index;
 mod insert;
@@ -23,7 +25,9 @@ mod merge;
 mod nature;
 mod new_folder;
 mod objects;
+mod own_block;
 mod own_types;
+mod owners;
 mod pivot;
 pub(crate) mod prepare;
 mod query;
@@ -33,6 +37,8 @@ mod renames;
 mod reset;
 pub(crate) mod resolve;
 pub(crate) mod restore;
+mod rights;
+mod roles;
 mod rows;
 mod run_prepared;
 mod schema_elements;
@@ -69,9 +75,9 @@ use prepare::Execution;
 use query::{explain, run_query};
 use reset::reset_settings;
 
-use crate::catalog::{Catalog, Entry};
+use crate::catalog::{Catalog, Entry, RoleId};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
-use crate::prepared::Shapes;
+use crate::prepared::{Prepared, Shapes};
 use crate::sql::{self, Parsed, build, slips};
 use crate::transaction::{Block, Nature, StatementTransaction};
 use crate::{Database, Error, ErrorKind, Outcome};
@@ -94,6 +100,11 @@ impl Context<'_> {
     /// What `name` stands for to the statement's transaction.
     pub(crate) fn entry(&self, name: &str) -> Option<Entry> {
         self.transaction.entry(&self.database.catalog, name)
+    }
+
+    /// To whom belongs what it makes.
+    pub(crate) fn creator(&self) -> RoleId {
+        self.transaction.numbers().identity().current
     }
 
     /// What its queries run in.
@@ -148,6 +159,10 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
     }
     match &parsed {
         Parsed::Empty => return Ok(Outcome::done("")),
+        Parsed::Identity(set) => {
+            session.block.refuse_if_failed()?;
+            return identity::set(&mut session, set).inspect_err(|_| session.block.fail());
+        }
         Parsed::Sql(statement) => {
             if !transaction::ends_block(statement) {
                 session.block.refuse_if_failed()?;
@@ -160,6 +175,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
                 return Ok(outcome);
             }
             resolved.inspect_err(|_| session.block.fail())?;
+            check_rights(&session, &parsed).inspect_err(|_| session.block.fail())?;
             if let Some(outcome) = settings::set(session.database, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
             }
@@ -195,10 +211,20 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
         _ => {
             session.block.refuse_if_failed()?;
             resolved.inspect_err(|_| session.block.fail())?;
+            check_rights(&session, &parsed).inspect_err(|_| session.block.fail())?;
         }
+    }
+    if let Parsed::Role(statement) = &parsed {
+        roles::check_setting(&mut session, statement).inspect_err(|_| session.block.fail())?;
     }
     if let Parsed::Sql(statement) = &mut parsed {
         setting_calls::done(sql, statement, session.settings).inspect_err(|_| session.block.fail())?;
+    }
+    if let Parsed::Role(statement) = &parsed
+        && roles::is_of_several_steps(statement)
+        && !session.block.is_open()
+    {
+        return own_block::execute(session, parsed).await;
     }
     let SessionContext { database, block, streams, control, .. } = session;
     let nature = nature(&parsed, &database.catalog);
@@ -212,6 +238,26 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
         .await;
     end_of_transaction(database, block)?;
     outcome.map_err(|error| with_hint(error, &database.catalog))
+}
+
+/// Refuses what the role that the session acts as may not do.
+fn check_rights(session: &SessionContext<'_>, parsed: &Parsed) -> Result<(), Error> {
+    let catalog = &session.database.catalog;
+    match session.block.numbers().checked_role(catalog) {
+        None => Ok(()),
+        Some(role) => rights::check(parsed, catalog, role),
+    }
+}
+
+/// The same for a prepared statement, which is looked at once for each role and state of the catalog.
+fn check_prepared(database: &Database, block: &Block, prepared: &Prepared) -> Result<(), Error> {
+    let catalog = &database.catalog;
+    match block.numbers().checked_role(catalog) {
+        None => Ok(()),
+        Some(role) => prepared.allow(role, catalog.version(), |statement| {
+            rights::check_statement(statement, catalog, role)
+        }),
+    }
 }
 
 /// Executes a statement, and what foreign keys demand of its changes.
@@ -254,8 +300,7 @@ fn settings_behind(
 
 /// Lets the session look through the schemas that its settings name by now.
 fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Outcome, Error> {
-    let numbers = session.block.numbers();
-    numbers.set_path(schemas::search_path(&numbers.path(), &session.settings.value("search_path"))?);
+    identity::follow(session)?;
     Ok(outcome)
 }
 
@@ -272,6 +317,15 @@ fn with_hint(error: Error, catalog: &Catalog) -> Error {
         hint if hint.is_empty() => error,
         hint => Error::not_found(message + &hint),
     }
+}
+
+/// Lets the session of a role begin with settings. What of them is no setting any more is left out.
+pub(crate) fn begin_session(session: &mut SessionContext<'_>, settings: &[(String, String)]) {
+    for (name, value) in settings {
+        // Nobody is there yet to be told.
+        let _ = set_config::set_text(session, name, value, false);
+    }
+    let _ = identity::follow(session);
 }
 
 /// Executes `statement` if it sets something that there is.
@@ -299,6 +353,9 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Summarize(query) => Box::pin(summarize::summarize(context, query)).await,
         Parsed::Pivot(statement) => Box::pin(pivot::pivot(context, *statement)).await,
         Parsed::SetConstraints(set) => foreign::set_constraints(context, set.constraints.as_deref(), set.deferred),
+        Parsed::Role(statement) => roles::run(context, &statement),
+        Parsed::Privilege(statement) => Box::pin(grants::run(context, &statement)).await,
+        Parsed::Identity(_) => Err(Error::internal("who a session acts as is no matter of a transaction")),
         Parsed::SchemaElements(_) => Err(Error::internal("what is made with a schema is a statement of its own")),
         Parsed::Sql(statement) => Box::pin(execute_tree(context, *statement)).await,
     }
@@ -361,8 +418,6 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
         Statement::DropDomain(drop) => {
             user_types::drop_types(context, drop.if_exists, std::slice::from_ref(&drop.name), "DROP DOMAIN")
         }
-        Statement::Grant(grant) => objects::grant(&grant),
-        Statement::Revoke(revoke) => objects::revoke(&revoke),
         Statement::ExplainTable { table_name, .. } => show::describe(context, &table_name).await,
         Statement::ShowTables { .. } | Statement::ShowViews { .. } => show::show_tables(context, &statement),
         other => Err(refuse::statement(&other)),

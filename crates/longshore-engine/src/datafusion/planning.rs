@@ -15,6 +15,7 @@ pub(super) mod frames;
 pub(super) mod function_registry;
 pub(super) mod generated;
 pub(super) mod grouped_keys;
+mod identity;
 pub(super) mod information_schema;
 pub(super) mod insert_of_query;
 pub(super) mod lateral_functions;

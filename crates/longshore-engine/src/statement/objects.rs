@@ -1,15 +1,15 @@
-//! What is done to objects as wholes: OWNER TO, SET SCHEMA, RENAME of views and sequences, COMMENT ON, VACUUM and ANALYZE, and
-//! who may do what. There is one user, who owns everything and may do everything.
+//! What is done to objects as wholes: OWNER TO, SET SCHEMA, RENAME of views and sequences, COMMENT ON, VACUUM and ANALYZE.
 //!
-//! Not here: tables (`alter`), schemas (`schemas`).
+//! Not here: tables (`alter`), schemas (`schemas`), who owns what (`owners`).
 
-use sqlparser::ast::{Grant, Grantee, GranteeName, ObjectName, Revoke};
+use sqlparser::ast::{Ident, ObjectName};
 
 use crate::catalog::{Catalog, Commented, Entry, UserType};
-use crate::sql::names::{self, USER};
+use crate::sql::names;
+use crate::sql::roles::RoleSpec;
 use crate::sql::objects::{AlterObject, CommentStatement, ObjectChange, ObjectKind, ObjectStatement, Upkeep};
-use crate::statement::renames::{change, owner_notice, renamed};
-use crate::statement::{Context, schemas, storage, user_types};
+use crate::statement::renames::{change, renamed};
+use crate::statement::{Context, owners, schemas, storage, user_types};
 use crate::{Error, ErrorKind, Outcome};
 
 /// Does what a statement says of an object.
@@ -61,7 +61,16 @@ async fn alter_object(context: &Context<'_>, alter: &AlterObject) -> Result<Outc
         });
     }
     if let ObjectChange::Owner(owner) = what {
-        return Ok(Outcome::done(tag).with_notices(owner_notice(&owner.value).into_iter().collect()));
+        let what = match kind {
+            ObjectKind::Schema => Commented::Schema(schemas::name_of(name)?),
+            ObjectKind::Database => Commented::Database,
+            ObjectKind::Type | ObjectKind::Domain => Commented::Type(key),
+            // An index belongs to who owns its table.
+            ObjectKind::Index => return Ok(Outcome::done(tag)),
+            _ => Commented::Relation(key),
+        };
+        owners::change_owner(context, &what, &owner_named(owner)?)?;
+        return Ok(Outcome::done(tag));
     }
     if let Some(user_type) = catalog.user_type(&key) {
         let to = renamed(catalog, &key, what)?;
@@ -70,6 +79,15 @@ async fn alter_object(context: &Context<'_>, alter: &AlterObject) -> Result<Outc
     }
     change(context, *kind, &key, what).await?;
     Ok(Outcome::done(tag))
+}
+
+/// The role that OWNER TO names.
+pub(crate) fn owner_named(owner: &Ident) -> Result<RoleSpec, Error> {
+    Ok(match (owner.quote_style, owner.value.to_lowercase().as_str()) {
+        (None, "current_user" | "current_role") => RoleSpec::CurrentUser,
+        (None, "session_user") => RoleSpec::SessionUser,
+        _ => RoleSpec::Named(names::identifier(owner)?),
+    })
 }
 
 fn wrong_kind(name: &str, is: &str, wanted: ObjectKind) -> Error {
@@ -181,29 +199,4 @@ async fn keep_up(context: &Context<'_>, upkeep: &Upkeep) -> Result<Outcome, Erro
     }
     // What there is to know of a table is gathered as its rows come.
     Ok(Outcome::done("ANALYZE"))
-}
-
-/// GRANT, which gives the only user what it has anyway.
-pub(crate) fn grant(grant: &Grant) -> Result<Outcome, Error> {
-    allowed(&grant.grantees, "GRANT")
-}
-
-/// REVOKE, which the owner of everything does not feel.
-pub(crate) fn revoke(revoke: &Revoke) -> Result<Outcome, Error> {
-    allowed(&revoke.grantees, "REVOKE")
-}
-
-fn allowed(grantees: &[Grantee], tag: &str) -> Result<Outcome, Error> {
-    for grantee in grantees {
-        let name = match &grantee.name {
-            Some(GranteeName::ObjectName(name)) => name.to_string(),
-            _ => continue,
-        };
-        let is_known = name.eq_ignore_ascii_case("public") || owner_notice(&name).is_none();
-        if !is_known {
-            return Err(Error::no_object(format!("role \"{name}\" does not exist; there is one user, {USER}")));
-        }
-    }
-    let notice = format!("{tag} has no effect: there is one user, {USER}, who may do everything");
-    Ok(Outcome::done(tag).with_notices(vec![notice]))
 }

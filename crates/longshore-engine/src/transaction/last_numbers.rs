@@ -1,9 +1,10 @@
 //! What the transactions of a session know of it: the numbers that sequences gave it last, which `currval` and `lastval`
-//! answer, its random numbers, and the schemas that it looks through.
+//! answer, its random numbers, who it acts as, and the schemas that it looks through.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::identity::SessionIdentity;
 use super::random_numbers::RandomNumbers;
 use super::temporary::TemporaryTables;
 use crate::catalog::{SearchPath, Sequence};
@@ -14,6 +15,7 @@ use crate::{Error, ErrorKind};
 pub(crate) struct LastNumbers {
     numbers: Mutex<Numbers>,
     path: Mutex<Arc<SearchPath>>,
+    pub(super) identity: SessionIdentity,
     /// Its temporary tables that do not outlive a transaction as they are.
     pub(crate) temporary: TemporaryTables,
     /// What `random()` gives.
