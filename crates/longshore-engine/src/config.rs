@@ -2,8 +2,6 @@
 
 use longshore_load::{Kernel, Tuning};
 
-use crate::sql::names::USER;
-
 mod durability;
 mod naptime;
 mod wal_size;
@@ -11,6 +9,9 @@ mod wal_size;
 pub use durability::Durability;
 pub use naptime::Naptime;
 pub use wal_size::WalSize;
+
+/// What the first superuser is called if nothing else is said.
+pub(crate) const SUPERUSER: &str = "longshore";
 
 /// What a database may use of the machine, when it is opened. `SET` changes `autovacuum` and `autovacuum_naptime`.
 #[derive(Clone, Debug)]
@@ -49,7 +50,7 @@ impl Default for Config {
             autovacuum: true,
             autovacuum_naptime: Naptime::DEFAULT,
             optimizer: true,
-            superuser: USER.to_owned(),
+            superuser: SUPERUSER.to_owned(),
         }
     }
 }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use longshore_load::Control;
 use longshore_storage::Datum;
 
+use crate::database::OpenSession;
 use crate::prepared::{Prepared, Shapes};
 use crate::report::without;
 use crate::sql::secrets;
 use crate::statement::{Arguments, ClientSettings, SessionContext, SharedWriter, Streams, prepare, temporary};
-use crate::database::OpenSession;
 use crate::transaction::{Block, Identity};
 use crate::{Database, Error, Outcome, panics, statement};
 
@@ -31,7 +31,6 @@ pub struct Session {
     settings: ClientSettings,
     shapes: Shapes,
     /// Counts it among those of its role, if it has signed in.
-    #[expect(dead_code, reason = "it is there to be dropped")]
     open: Option<OpenSession>,
 }
 

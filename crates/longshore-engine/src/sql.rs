@@ -53,6 +53,7 @@ pub(crate) mod secrets;
 pub(crate) mod sequence;
 pub(crate) mod set_constraints;
 pub(crate) mod set_functions;
+pub(crate) mod set_identity;
 pub(crate) mod set_returning;
 mod set_returning_order;
 pub(crate) mod shape;
@@ -88,10 +89,11 @@ use grants::PrivilegeStatement;
 use objects::ObjectStatement;
 use options::shown_place;
 use pivot::PivotStatement;
-use roles::{RoleStatement, SetIdentity};
+use roles::RoleStatement;
 use schema_elements::SchemaElements;
 use sequence::SequenceStatement;
 use set_constraints::SetConstraints;
+use set_identity::SetIdentity;
 
 /// One statement, parsed.
 #[derive(Debug)]
@@ -233,6 +235,14 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
             }
             shorthand::select_into(statement);
         }
+        other => write_out_parts(other)?,
+    }
+    Ok(parsed)
+}
+
+/// Writes out what the queries and expressions of a statement of our own syntax have of it.
+fn write_out_parts(parsed: &mut Parsed) -> Result<(), Error> {
+    match parsed {
         Parsed::CopyFrom(copy) => {
             if let CopySource::Query(query) = &mut copy.source {
                 write_out_query(query)?;
@@ -265,6 +275,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
             }
         }
         Parsed::Empty
+        | Parsed::Sql(_)
         | Parsed::CreateFrom(_)
         | Parsed::Export(_)
         | Parsed::Import(_)
@@ -279,7 +290,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         | Parsed::Identity(_)
         | Parsed::Privilege(_) => {}
     }
-    Ok(parsed)
+    Ok(())
 }
 
 /// Writes out what a query that stands in another statement has of our own syntax.
@@ -317,7 +328,7 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         Parsed::Sql(Box::new(create))
     } else if let Some(statement) = roles::statement(parser)? {
         Parsed::Role(Box::new(statement))
-    } else if let Some(set) = roles::identity(parser)? {
+    } else if let Some(set) = set_identity::statement(parser)? {
         Parsed::Identity(set)
     } else if let Some(statement) = grants::statement(parser)? {
         Parsed::Privilege(Box::new(statement))

@@ -27,6 +27,7 @@ mod new_folder;
 mod objects;
 mod own_block;
 mod own_types;
+mod owner;
 mod owners;
 mod pivot;
 pub(crate) mod prepare;
@@ -38,6 +39,7 @@ mod reset;
 pub(crate) mod resolve;
 pub(crate) mod restore;
 mod rights;
+mod role_names;
 mod roles;
 mod rows;
 mod run_prepared;
@@ -77,7 +79,7 @@ use reset::reset_settings;
 
 use crate::catalog::{Catalog, Entry, RoleId};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
-use crate::prepared::{Prepared, Shapes};
+use crate::prepared::Shapes;
 use crate::sql::{self, Parsed, build, slips};
 use crate::transaction::{Block, Nature, StatementTransaction};
 use crate::{Database, Error, ErrorKind, Outcome};
@@ -175,7 +177,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
                 return Ok(outcome);
             }
             resolved.inspect_err(|_| session.block.fail())?;
-            check_rights(&session, &parsed).inspect_err(|_| session.block.fail())?;
+            rights::check_session(&session, &parsed).inspect_err(|_| session.block.fail())?;
             if let Some(outcome) = settings::set(session.database, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
             }
@@ -211,7 +213,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
         _ => {
             session.block.refuse_if_failed()?;
             resolved.inspect_err(|_| session.block.fail())?;
-            check_rights(&session, &parsed).inspect_err(|_| session.block.fail())?;
+            rights::check_session(&session, &parsed).inspect_err(|_| session.block.fail())?;
         }
     }
     if let Parsed::Role(statement) = &parsed {
@@ -238,26 +240,6 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
         .await;
     end_of_transaction(database, block)?;
     outcome.map_err(|error| with_hint(error, &database.catalog))
-}
-
-/// Refuses what the role that the session acts as may not do.
-fn check_rights(session: &SessionContext<'_>, parsed: &Parsed) -> Result<(), Error> {
-    let catalog = &session.database.catalog;
-    match session.block.numbers().checked_role(catalog) {
-        None => Ok(()),
-        Some(role) => rights::check(parsed, catalog, role),
-    }
-}
-
-/// The same for a prepared statement, which is looked at once for each role and state of the catalog.
-fn check_prepared(database: &Database, block: &Block, prepared: &Prepared) -> Result<(), Error> {
-    let catalog = &database.catalog;
-    match block.numbers().checked_role(catalog) {
-        None => Ok(()),
-        Some(role) => prepared.allow(role, catalog.version(), |statement| {
-            rights::check_statement(statement, catalog, role)
-        }),
-    }
 }
 
 /// Executes a statement, and what foreign keys demand of its changes.

@@ -46,8 +46,7 @@ impl Privileges {
     pub(crate) const CONNECT: Self = Self(1 << 11);
 
     /// What there is to grant on columns.
-    pub(crate) const OF_COLUMN: Self =
-        Self(Self::INSERT.0 | Self::SELECT.0 | Self::UPDATE.0 | Self::REFERENCES.0);
+    pub(crate) const OF_COLUMN: Self = Self(Self::INSERT.0 | Self::SELECT.0 | Self::UPDATE.0 | Self::REFERENCES.0);
 
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
@@ -268,10 +267,7 @@ impl Acl {
         if without.grantable(roles, item.grantor, owner, item.options) == item.options {
             return Ok(());
         }
-        Err(Error::new(
-            ErrorKind::Coded("0LP01"),
-            "grant options cannot be granted back to your own grantor",
-        ))
+        Err(Error::new(ErrorKind::Coded("0LP01"), "grant options cannot be granted back to your own grantor"))
     }
 
     /// The same list once the object belongs to somebody else.
@@ -297,8 +293,13 @@ impl Acl {
     }
 
     /// The list as PostgreSQL shows it: an item such as `a=arw*/b` for each.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tables of pg_catalog will show it"))]
     pub(crate) fn shown(&self, roles: &Roles) -> Vec<String> {
-        let name = |role: RoleId| roles.shown_name(role);
+        let name = |role: RoleId| {
+            let name = roles.name(role);
+            let is_plain = name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_');
+            if is_plain { name } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+        };
         let item = |item: &AclItem| {
             let mut text = if item.grantee == RoleId::PUBLIC { String::new() } else { name(item.grantee) };
             text.push('=');

@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::access::Access;
+use super::access::{Access, DefaultsOf};
+use super::acl::Acl;
 use super::{Roles, UserType};
 use crate::error::TEMPORARY;
 use crate::sql::names::{self, SCHEMA};
@@ -32,6 +33,8 @@ pub(crate) struct Definitions {
     pub(crate) roles: Arc<Roles>,
     /// Owners and privileges, where they are not the usual ones.
     pub(crate) access: BTreeMap<Commented, Access>,
+    /// What new objects grant, where it is not the usual.
+    pub(crate) defaults: BTreeMap<DefaultsOf, Acl>,
 }
 
 /// What a comment is about, or privileges are on.

@@ -6,8 +6,8 @@
 //! statements (`statement::roles`).
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::acl::Acl;
 use crate::sql::names::USER;
 
 /// The number of a role.
@@ -104,24 +104,6 @@ pub(crate) struct SettingsOf {
     pub(crate) in_database: bool,
 }
 
-/// What kinds of objects have default privileges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum DefaultsFor {
-    Tables,
-    Sequences,
-    Types,
-    Schemas,
-}
-
-/// Whose new objects, in which schema, get these privileges beside.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct DefaultsOf {
-    pub(crate) creator: RoleId,
-    /// Wherever it is, if there is none.
-    pub(crate) schema: Option<String>,
-    pub(crate) kind: DefaultsFor,
-}
-
 /// All roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Roles {
@@ -130,7 +112,6 @@ pub(crate) struct Roles {
     pub(super) members: BTreeMap<(RoleId, RoleId), Membership>,
     /// Names and values, in the order in which they were set.
     pub(super) settings: BTreeMap<SettingsOf, Vec<(String, String)>>,
-    pub(super) defaults: BTreeMap<DefaultsOf, Acl>,
     /// Above the numbers of all roles that there were: a session may be one of a role that is gone.
     pub(super) next: u32,
 }
@@ -148,14 +129,12 @@ impl Default for Roles {
             ..RoleDefinition::new(USER)
         };
         let predefined = PREDEFINED.map(|(id, name)| (id, RoleDefinition::new(name)));
-        let monitors = [3374, 3375, 3377].map(|id| {
-            ((RoleId(id), RoleId::MONITOR), Membership { grantor: RoleId::SUPERUSER, admin: false })
-        });
+        let monitors = [3374, 3375, 3377]
+            .map(|id| ((RoleId(id), RoleId::MONITOR), Membership { grantor: RoleId::SUPERUSER, admin: false }));
         Self {
             roles: [(RoleId::SUPERUSER, superuser)].into_iter().chain(predefined).collect(),
             members: monitors.into(),
             settings: BTreeMap::new(),
-            defaults: BTreeMap::new(),
             next: RoleId::FIRST.0,
         }
     }
@@ -186,17 +165,13 @@ impl Roles {
         self.get(role).map_or_else(|| role.0.to_string(), |role| role.name.clone())
     }
 
-    /// The name of a role as a list of privileges shows it.
-    pub(crate) fn shown_name(&self, role: RoleId) -> String {
-        let name = self.name(role);
-        let is_plain = name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_');
-        if is_plain { name } else { format!("\"{}\"", name.replace('"', "\"\"")) }
-    }
-
     /// Adds a role and gives it a number.
     pub(crate) fn add(&mut self, role: RoleDefinition) -> RoleId {
-        let id = RoleId(self.next);
-        self.next += 1;
+        static NEXT: AtomicU32 = AtomicU32::new(RoleId::FIRST.0);
+        // A block that is rolled back gives no number back: its session may still act as the role.
+        NEXT.fetch_max(self.next, Ordering::Relaxed);
+        let id = RoleId(NEXT.fetch_add(1, Ordering::Relaxed));
+        self.next = id.0 + 1;
         self.roles.insert(id, role);
         id
     }
@@ -206,7 +181,6 @@ impl Roles {
         self.roles.remove(&role);
         self.remove_memberships(role);
         self.settings.retain(|of, _| of.role != Some(role));
-        self.defaults.retain(|of, _| of.creator != role);
     }
 
     /// Forgets who a role is a member of, and who is a member of it.
@@ -296,11 +270,6 @@ impl Roles {
         self.settings.get(&of).map_or(&[], Vec::as_slice)
     }
 
-    /// All of these.
-    pub(crate) fn all_settings(&self) -> impl Iterator<Item = (SettingsOf, &[(String, String)])> {
-        self.settings.iter().map(|(of, settings)| (*of, settings.as_slice()))
-    }
-
     /// Lets sessions of some kind begin with another value of a setting, or with none of it.
     pub(crate) fn set(&mut self, of: SettingsOf, name: &str, value: Option<String>) {
         let settings = self.settings.entry(of).or_default();
@@ -332,22 +301,6 @@ impl Roles {
             }
         }
         settings
-    }
-
-    /// The default privileges that were altered.
-    pub(crate) fn defaults(&self) -> impl Iterator<Item = (&DefaultsOf, &Acl)> {
-        self.defaults.iter()
-    }
-
-    pub(crate) fn defaults_of(&self, of: &DefaultsOf) -> Option<&Acl> {
-        self.defaults.get(of)
-    }
-
-    pub(crate) fn set_defaults(&mut self, of: DefaultsOf, acl: Option<Acl>) {
-        match acl {
-            Some(acl) => drop(self.defaults.insert(of, acl)),
-            None => drop(self.defaults.remove(&of)),
-        }
     }
 }
 

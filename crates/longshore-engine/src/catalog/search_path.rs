@@ -49,7 +49,8 @@ impl SearchPath {
     /// Whether a name that says no schema means what `public` holds, whatever else there is.
     pub(crate) fn is_public(&self, catalog: &Catalog) -> bool {
         self.said == Self::default_schemas()
-            && catalog.definitions(|definitions| !definitions.lacks_public && !definitions.schemas.contains(&*self.user))
+            && catalog
+                .definitions(|definitions| !definitions.lacks_public && !definitions.schemas.contains(&*self.user))
             && !self.has_temporary(catalog)
             && self.may_look_into(catalog, SCHEMA)
     }

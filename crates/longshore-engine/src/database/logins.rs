@@ -91,10 +91,7 @@ impl Database {
         let open = self.sessions.open(id);
         let is_too_many = usize::try_from(role.connection_limit).is_ok_and(|limit| self.sessions.count(id) > limit);
         if is_too_many {
-            return Err(Error::new(
-                ErrorKind::Coded("53300"),
-                format!("too many connections for role \"{name}\""),
-            ));
+            return Err(Error::new(ErrorKind::Coded("53300"), format!("too many connections for role \"{name}\"")));
         }
         Ok((id, open))
     }

@@ -31,6 +31,7 @@ pub(super) mod outer_types;
 pub(super) mod plan;
 pub(super) mod plan_cache;
 pub(super) mod planner;
+mod privileges;
 pub(super) mod random;
 mod range_frames;
 pub(super) mod rules;

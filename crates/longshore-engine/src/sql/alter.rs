@@ -71,9 +71,7 @@ pub(crate) enum Action {
 impl AlterTable {
     /// Whether it is OWNER TO and nothing else.
     pub(crate) fn changes_owner_only(&self) -> bool {
-        let is_owner = |action: &Action| {
-            matches!(action, Action::Plain(operation) if matches!(operation.as_ref(), AlterTableOperation::OwnerTo { .. }))
-        };
+        let is_owner = |action: &Action| matches!(action, Action::Plain(operation) if matches!(operation.as_ref(), AlterTableOperation::OwnerTo { .. }));
         self.actions.iter().all(is_owner)
     }
 }

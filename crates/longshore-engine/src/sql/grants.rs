@@ -265,9 +265,9 @@ mod tests {
 
     #[test]
     fn privileges_are_on_objects() {
-        let PrivilegeStatement::Grant(grant) =
-            parsed("GRANT SELECT (a, b), INSERT ON TABLE s.t, u TO r, PUBLIC, CURRENT_USER WITH GRANT OPTION GRANTED BY o")
-        else {
+        let PrivilegeStatement::Grant(grant) = parsed(
+            "GRANT SELECT (a, b), INSERT ON TABLE s.t, u TO r, PUBLIC, CURRENT_USER WITH GRANT OPTION GRANTED BY o",
+        ) else {
             panic!()
         };
         assert_eq!((grant.privileges.len(), grant.privileges[0].columns.len(), grant.roles.len()), (2, 2, 3));

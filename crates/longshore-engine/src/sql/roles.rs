@@ -6,10 +6,8 @@
 //! ALTER {{ROLE | USER} {role | ALL} [IN DATABASE name] | DATABASE name} {SET setting ... | RESET {setting | ALL}}
 //! DROP {ROLE | USER | GROUP} [IF EXISTS] role, ...
 //! DROP OWNED BY role, ... [CASCADE | RESTRICT]          REASSIGN OWNED BY role, ... TO role
-//! SET [SESSION | LOCAL] ROLE {role | NONE}              RESET ROLE
-//! SET [SESSION | LOCAL] SESSION AUTHORIZATION {role | DEFAULT}   RESET SESSION AUTHORIZATION
 //! ```
-//! Not here: GRANT and REVOKE (`grants`), what the statements do (`statement::roles`).
+//! Not here: GRANT and REVOKE (`grants`), SET ROLE (`set_identity`), what the statements do (`statement::roles`).
 
 use sqlparser::ast::{Expr, Ident};
 use sqlparser::keywords::Keyword;
@@ -67,17 +65,6 @@ pub(crate) enum SettingChange {
     ResetAll,
 }
 
-/// Who a session acts as from now on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SetIdentity {
-    /// SET SESSION AUTHORIZATION, not SET ROLE.
-    pub(crate) is_session: bool,
-    pub(crate) is_local: bool,
-    /// `None` for what it was at first.
-    pub(crate) role: Option<String>,
-    pub(crate) is_reset: bool,
-}
-
 /// One of these statements; the first text of some is what was said: ROLE, USER or GROUP.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RoleStatement {
@@ -132,45 +119,6 @@ pub(super) fn statement(parser: &mut Parser) -> Result<Option<RoleStatement>, Er
     Ok(None)
 }
 
-/// SET ROLE and SET SESSION AUTHORIZATION, and RESET of them; otherwise the parser has not moved.
-pub(super) fn identity(parser: &mut Parser) -> Result<Option<SetIdentity>, Error> {
-    let is = |at: usize, word: &str| is_word(&parser.peek_nth_token_ref(at).token, word);
-    let reset = |is_session| SetIdentity { is_session, is_local: false, role: None, is_reset: true };
-    if is(0, "reset") {
-        let words = match (is(1, "role"), is(1, "session") && is(2, "authorization")) {
-            (true, _) => 2,
-            (_, true) => 3,
-            _ => return Ok(None),
-        };
-        (0..words).for_each(|_| parser.advance_token());
-        return Ok(Some(reset(words == 3)));
-    }
-    if !is(0, "set") {
-        return Ok(None);
-    }
-    let is_local = is(1, "local");
-    let is_scoped = is_local || is(1, "session") && (is(2, "role") || is(2, "session"));
-    let at = 1 + usize::from(is_scoped);
-    let (is_session, words) = match (is(at, "role"), is(at, "session") && is(at + 1, "authorization")) {
-        (true, _) => (false, at + 1),
-        (_, true) => (true, at + 2),
-        _ => return Ok(None),
-    };
-    // `role` may also be set as other settings are.
-    let has_sign = matches!(parser.peek_nth_token_ref(words).token, Token::Eq) || is(words, "to");
-    let words = words + usize::from(has_sign);
-    let none = if is_session { "default" } else { "none" };
-    let is_none = is(words, none) || is(words, "default");
-    (0..words).for_each(|_| parser.advance_token());
-    let role = if is_none {
-        parser.advance_token();
-        None
-    } else {
-        Some(name_or_text(parser).map_err(syntax)?)
-    };
-    Ok(Some(SetIdentity { is_session, is_local, role, is_reset: false }))
-}
-
 pub(super) fn word(parser: &mut Parser, word: &str) -> bool {
     let is_it = is_word(&parser.peek_token_ref().token, word);
     if is_it {
@@ -189,11 +137,6 @@ fn name_of(ident: &Ident) -> Result<String, ParserError> {
 
 pub(super) fn name(parser: &mut Parser) -> Result<String, ParserError> {
     name_of(&parser.parse_identifier()?)
-}
-
-fn name_or_text(parser: &mut Parser) -> Result<String, ParserError> {
-    let is_text = matches!(parser.peek_token_ref().token, Token::SingleQuotedString(_));
-    if is_text { parser.parse_literal_string() } else { name(parser) }
 }
 
 pub(super) fn role(parser: &mut Parser) -> Result<RoleSpec, ParserError> {
@@ -266,13 +209,17 @@ fn option(parser: &mut Parser, is_new: bool) -> Result<RoleOption, ParserError> 
             return Ok(RoleOption::Password(None));
         }
         // What stands there instead may be the password.
-        let text = parser.parse_literal_string();
-        let text = text.map_err(|_| ParserError::ParserError("PASSWORD takes a text in quotes, or NULL".to_owned()))?;
+        let text = text(parser)
+            .ok_or_else(|| ParserError::ParserError("PASSWORD takes a text in quotes, or NULL".to_owned()))?;
         return Ok(RoleOption::Password(Some(text)));
     }
     if word(parser, "valid") {
         expect(parser, "until")?;
-        return Ok(RoleOption::ValidUntil(parser.parse_literal_string()?));
+        let until = text(parser);
+        return match until {
+            Some(until) => Ok(RoleOption::ValidUntil(until)),
+            None => parser.expected_ref("a text", parser.peek_token_ref()),
+        };
     }
     if word(parser, "in") {
         if !word(parser, "group") {
@@ -291,6 +238,17 @@ fn option(parser: &mut Parser, is_new: bool) -> Result<RoleOption, ParserError> 
         return Ok(RoleOption::Admin(roles(parser)?));
     }
     parser.expected_ref("an option of a role", parser.peek_token_ref())
+}
+
+/// A text in quotes.
+fn text(parser: &mut Parser) -> Option<String> {
+    let text = match &parser.peek_token_ref().token {
+        Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) => text.clone(),
+        Token::DollarQuotedString(text) => text.value.clone(),
+        _ => return None,
+    };
+    parser.advance_token();
+    Some(text)
 }
 
 fn alter(parser: &mut Parser, noun: &'static str) -> Result<RoleStatement, ParserError> {
@@ -340,7 +298,11 @@ fn alter_database(parser: &mut Parser) -> Result<RoleStatement, ParserError> {
 /// `SET setting {= | TO} {value, ... | DEFAULT}`, `SET setting FROM CURRENT`, or RESET.
 fn setting(parser: &mut Parser) -> Result<SettingChange, ParserError> {
     if word(parser, "reset") {
-        return Ok(if word(parser, "all") { SettingChange::ResetAll } else { SettingChange::Reset(setting_name(parser)?) });
+        return Ok(if word(parser, "all") {
+            SettingChange::ResetAll
+        } else {
+            SettingChange::Reset(setting_name(parser)?)
+        });
     }
     expect(parser, "set")?;
     if is_word(&parser.peek_token_ref().token, "time") && is_word(&parser.peek_nth_token_ref(1).token, "zone") {
@@ -406,9 +368,9 @@ mod tests {
 
     #[test]
     fn roles_have_options() {
-        let RoleStatement::Create("USER", name, options) =
-            parsed("CREATE USER \"A b\" WITH SUPERUSER NOINHERIT CONNECTION LIMIT -1 PASSWORD 'x' IN ROLE a, b ADMIN c")
-        else {
+        let RoleStatement::Create("USER", name, options) = parsed(
+            "CREATE USER \"A b\" WITH SUPERUSER NOINHERIT CONNECTION LIMIT -1 PASSWORD 'x' IN ROLE a, b ADMIN c",
+        ) else {
             panic!()
         };
         assert_eq!((name.as_str(), options.len()), ("A b", 6));
@@ -427,22 +389,6 @@ mod tests {
             let RoleStatement::Settings { role, database, change } = parsed(sql) else { panic!("{sql}") };
             let (SettingChange::Set(name, _) | SettingChange::Reset(name)) = change else { panic!("{sql}") };
             assert_eq!((role.is_some(), database.is_some(), name.as_str()), expected, "{sql}");
-        }
-    }
-
-    #[test]
-    fn a_session_acts_as_somebody() {
-        for (sql, is_session, role) in [
-            ("SET ROLE a", false, Some("a")),
-            ("SET LOCAL ROLE 'A'", false, Some("A")),
-            ("SET SESSION ROLE none", false, None),
-            ("SET SESSION AUTHORIZATION a", true, Some("a")),
-            ("SET SESSION SESSION AUTHORIZATION DEFAULT", true, None),
-            ("RESET SESSION AUTHORIZATION", true, None),
-            ("RESET ROLE", false, None),
-        ] {
-            let Ok(Parsed::Identity(set)) = parse(sql) else { panic!("{sql}") };
-            assert_eq!((set.is_session, set.role.as_deref()), (is_session, role), "{sql}");
         }
     }
 }

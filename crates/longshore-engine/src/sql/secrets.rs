@@ -96,7 +96,8 @@ impl RoleWords {
         let is = |words: &[&str]| words.iter().any(|known| known.eq_ignore_ascii_case(word));
         if self.is_about_role {
             // NULL is none.
-            return is(&["password"]) && !behind.trim_ascii_start().get(..4).is_some_and(|null| null.eq_ignore_ascii_case(b"null"));
+            return is(&["password"])
+                && !behind.trim_ascii_start().get(..4).is_some_and(|null| null.eq_ignore_ascii_case(b"null"));
         }
         self.is_about_role = self.is_verb && is(&["role", "user", "group"]);
         self.is_verb = is(&["create", "alter"]);
@@ -158,7 +159,10 @@ mod tests {
             ("SELECT 'SECRET_ACCESS_KEY x' -- SESSION_TOKEN y", "SELECT 'SECRET_ACCESS_KEY x' -- SESSION_TOKEN y"),
             ("CREATE ROLE a LOGIN PASSWORD 'x''y' SUPERUSER", "CREATE ROLE a LOGIN PASSWORD '***' SUPERUSER"),
             ("SELECT 1; alter user a password sesame", "SELECT 1; alter user a password '***'"),
-            ("ALTER ROLE a PASSWORD NULL; SELECT password FROM t", "ALTER ROLE a PASSWORD NULL; SELECT password FROM t"),
+            (
+                "ALTER ROLE a PASSWORD NULL; SELECT password FROM t",
+                "ALTER ROLE a PASSWORD NULL; SELECT password FROM t",
+            ),
             ("SELECT my_session_token, ä FROM t", "SELECT my_session_token, ä FROM t"),
         ] {
             assert_eq!(without_secrets(sql), expected, "{sql}");

@@ -27,7 +27,7 @@ use crate::sql::alter::{Action, AlterTable};
 use crate::sql::names;
 use crate::sql::objects::{ObjectChange, ObjectKind};
 use crate::sql::roles::RoleSpec;
-use crate::statement::{Context, objects, owners, renames};
+use crate::statement::{Context, owner, renames, role_names};
 use crate::{Error, Outcome};
 
 /// Alters a table; or a view, sequence or index, as far as that is altered as tables are.
@@ -99,7 +99,7 @@ async fn of_other(context: &Context<'_>, alter: &AlterTable, name: &str, kind: O
             Action::Schema(schema) => ObjectChange::Schema(schema.clone()),
             Action::Plain(operation) => match operation.as_ref() {
                 AlterTableOperation::OwnerTo { new_owner } => {
-                    owners::change_owner(context, &Commented::Relation(name.to_owned()), &owner_of(new_owner)?)?;
+                    owner::change(context, &Commented::Relation(name.to_owned()), &owner_of(new_owner)?)?;
                     continue;
                 }
                 AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(to) } => {
@@ -121,7 +121,7 @@ async fn of_other(context: &Context<'_>, alter: &AlterTable, name: &str, kind: O
 /// The role that OWNER TO names.
 fn owner_of(owner: &sqlparser::ast::Owner) -> Result<RoleSpec, Error> {
     match owner {
-        sqlparser::ast::Owner::Ident(name) => objects::owner_named(name),
+        sqlparser::ast::Owner::Ident(name) => role_names::owner_named(name),
         sqlparser::ast::Owner::CurrentRole | sqlparser::ast::Owner::CurrentUser => Ok(RoleSpec::CurrentUser),
         sqlparser::ast::Owner::SessionUser => Ok(RoleSpec::SessionUser),
     }
@@ -215,7 +215,7 @@ fn apply(context: &Context<'_>, draft: &mut Draft, action: Action, notices: &mut
         }
         AlterTableOperation::SetOptionsParens { options } => draft.storage.set(&options),
         AlterTableOperation::OwnerTo { new_owner } => {
-            owners::change_owner(context, &Commented::Relation(draft.before.name.clone()), &owner_of(&new_owner)?)
+            owner::change(context, &Commented::Relation(draft.before.name.clone()), &owner_of(&new_owner)?)
         }
         other => Err(Error::unsupported(format!("ALTER TABLE ... {other} is not supported"))),
     }

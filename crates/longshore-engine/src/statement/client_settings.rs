@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use planner::PLANNER_SETTINGS;
 use sqlparser::ast::{ContextModifier, Expr, Set, Statement, UnaryOperator, Value};
 
-use super::{identity, schemas};
+use super::schemas;
 use super::settings::{bool_of, on_or_off};
 use crate::{Error, Outcome, Report};
 
@@ -67,6 +67,10 @@ const SETTINGS: [Setting; 24] = [
 ];
 
 const MESSAGES: [&str; 9] = ["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"];
+
+/// The names of what says who the session acts as.
+pub(super) const ROLE: &str = "role";
+pub(super) const SESSION_AUTHORIZATION: &str = "session_authorization";
 
 /// Values that are not as they are at first.
 type Values = BTreeMap<&'static str, String>;
@@ -137,7 +141,7 @@ impl ClientSettings {
 
     /// All of them as they were at first, but for who the session acts as; `is_open` says that a block is open.
     pub(crate) fn reset(&mut self, is_open: bool) {
-        let is_kept = |name: &str| name == identity::ROLE || name == identity::SESSION_AUTHORIZATION;
+        let is_kept = |name: &str| name == ROLE || name == SESSION_AUTHORIZATION;
         self.change(Reach::new(false, is_open), |values| values.retain(|name, _| is_kept(name)));
     }
 

@@ -3,7 +3,7 @@
 use sqlparser::ast::{DiscardObject, Reset};
 
 use super::{SessionContext, identity, reset_settings, temporary};
-use crate::sql::roles::SetIdentity;
+use crate::sql::set_identity::SetIdentity;
 use crate::{Error, ErrorKind, Outcome};
 
 /// Forgets settings, prepared statements, temporary tables and the last numbers of sequences, or one of these. Kept plans are

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use sqlparser::ast::ObjectName;
 
 use crate::catalog::{
-    Acl, AclItem, Behavior, Catalog, Change, Commented, DefaultsFor, DefaultsOf, Entry, ObjectClass, Privileges, RoleId,
-    Roles,
+    Acl, AclItem, Behavior, Catalog, Change, Commented, DefaultsFor, DefaultsOf, Entry, ObjectClass, Privileges,
+    RoleId, Roles,
 };
 use crate::sql::grants::{DefaultsStatement, GrantStatement, NamedPrivilege, PrivilegeStatement, Target};
 use crate::sql::names::{self, CATALOG};
 use crate::sql::roles::RoleSpec;
-use crate::statement::roles::{self, denied, named};
-use crate::statement::{Context, view};
+use crate::statement::role_names::{denied, named};
+use crate::statement::{Context, roles, view};
 use crate::{Error, ErrorKind, Outcome};
 
 /// Does what a statement says of privileges.
@@ -64,10 +64,7 @@ impl Granting {
     ) -> Result<(), Error> {
         for grantee in &self.grantees {
             if self.is_grant && self.option && *grantee == RoleId::PUBLIC {
-                return Err(Error::new(
-                    ErrorKind::Coded("0LP01"),
-                    "grant options can only be granted to roles",
-                ));
+                return Err(Error::new(ErrorKind::Coded("0LP01"), "grant options can only be granted to roles"));
             }
             let part = |is: bool| if is { privileges } else { Privileges::NONE };
             let item = AclItem {
@@ -108,10 +105,7 @@ impl Wanted {
         for NamedPrivilege { name, columns } in asked {
             let is_of_columns = !columns.is_empty();
             if is_of_columns && class != ObjectClass::Table {
-                return Err(Error::new(
-                    ErrorKind::Coded("0LP01"),
-                    "column privileges are only valid for relations",
-                ));
+                return Err(Error::new(ErrorKind::Coded("0LP01"), "column privileges are only valid for relations"));
             }
             let all = if is_of_columns { Privileges::OF_COLUMN } else { class.privileges() };
             let privileges = match name {
@@ -142,7 +136,8 @@ fn privilege(name: &str, all: Privileges, class: ObjectClass) -> Result<Privileg
         return Ok(found);
     }
     let kind = match class {
-        ObjectClass::Table => "relation",
+        // PostgreSQL finds out later that a table is no sequence.
+        ObjectClass::Table if found != Privileges::USAGE => "relation",
         other => other.name(),
     };
     let name = name.to_uppercase();
@@ -161,7 +156,10 @@ async fn grant_on_objects(context: &Context<'_>, grant: &GrantStatement) -> Resu
         {
             let columns = columns_of(context, name).await?;
             if let Some((lost, _)) = wanted.columns.iter().find(|(column, _)| !columns.contains(column)) {
-                return Err(Error::no_column(format!("column \"{lost}\" of relation \"{name}\" does not exist")));
+                return Err(Error::no_column(format!(
+                    "column \"{lost}\" of relation \"{}\" does not exist",
+                    names::own(name)
+                )));
             }
         }
         all.push((on, class, wanted));
@@ -212,17 +210,18 @@ fn on_whole(
     };
     if available.is_empty() {
         let all = class.privileges();
-        let has_any = !acl.granted(&roles, grantor, all).is_empty()
-            || !acl.grantable(&roles, grantor, owner, all).is_empty();
+        let has_any =
+            !acl.granted(&roles, grantor, all).is_empty() || !acl.grantable(&roles, grantor, owner, all).is_empty();
         if !has_any {
             let kind = match on {
                 Commented::Relation(name) => change.kind_of(name),
                 _ => class.name(),
             };
-            return Err(denied(format!("permission denied for {kind} {name}")));
+            return Err(denied(format!("permission denied for {kind} {}", names::own(name))));
         }
     }
     let privileges = wanted.whole & available;
+    let name = names::own(name);
     let notice = granting.notice(&format!("\"{name}\""), wanted.whole, privileges, wanted.is_all);
     granting.apply(&mut acl, &roles, privileges, grantor, owner)?;
     change.definitions.set_acl(on, acl);
@@ -265,11 +264,11 @@ fn on_column(
     let mut both = change.definitions.acl(relation, ObjectClass::Table).into_owned();
     both.0.extend(&acl.0);
     let (grantor, available) = both.best_grantor(&roles, granting.by, owner, wanted);
-    let what = format!("column \"{column}\" of relation \"{name}\"");
+    let what = format!("column \"{column}\" of relation \"{}\"", names::own(name));
     if available.is_empty() {
         let all = Privileges::OF_COLUMN;
-        let has_any = !both.granted(&roles, grantor, all).is_empty()
-            || !both.grantable(&roles, grantor, owner, all).is_empty();
+        let has_any =
+            !both.granted(&roles, grantor, all).is_empty() || !both.grantable(&roles, grantor, owner, all).is_empty();
         if !has_any {
             return Err(denied(format!("permission denied for {what}")));
         }
@@ -290,7 +289,10 @@ fn targets(context: &Context<'_>, on: &Target) -> Result<Vec<(Commented, ObjectC
             .iter()
             .map(|name| match relation(catalog, name)? {
                 found @ (_, ObjectClass::Sequence) => Ok(found),
-                _ => Err(Error::new(ErrorKind::WrongObject, format!("\"{}\" is not a sequence", names::relation(name)?))),
+                _ => Err(Error::new(
+                    ErrorKind::WrongObject,
+                    format!("\"{}\" is not a sequence", names::own(&names::relation(name)?)),
+                )),
             })
             .collect(),
         Target::Types(names) => names
@@ -392,9 +394,9 @@ fn alter_defaults(context: &Context<'_>, statement: &DefaultsStatement) -> Resul
             for schema in &places {
                 let usual = if schema.is_none() { class.default_acl(creator) } else { Acl::default() };
                 let of = DefaultsOf { creator, schema: schema.clone(), kind };
-                let mut acl = roles.defaults_of(&of).unwrap_or(&usual).clone();
+                let mut acl = change.definitions.defaults.get(&of).unwrap_or(&usual).clone();
                 granting.apply(&mut acl, &roles, wanted.whole, creator, creator)?;
-                change.roles().set_defaults(of, (acl != usual).then_some(acl));
+                change.definitions.set_defaults(of, (acl != usual).then_some(acl));
             }
         }
         Ok(())

@@ -1,15 +1,12 @@
 //! SET ROLE and SET SESSION AUTHORIZATION. What is set is a setting of the session, which a rollback takes back.
 
-use super::client_settings::Reach;
+use super::client_settings::{ClientSettings, ROLE, Reach, SESSION_AUTHORIZATION};
+use super::settings::on_or_off;
 use super::{SessionContext, schemas};
 use crate::catalog::SearchPath;
-use crate::sql::roles::SetIdentity;
-use crate::transaction::Identity;
-use crate::{Error, ErrorKind, Outcome};
-
-/// The names of the settings.
-pub(super) const ROLE: &str = "role";
-pub(super) const SESSION_AUTHORIZATION: &str = "session_authorization";
+use crate::sql::set_identity::SetIdentity;
+use crate::transaction::{Block, Identity};
+use crate::{Database, Error, ErrorKind, Outcome};
 
 /// Lets a session act as another role.
 pub(super) fn set(session: &mut SessionContext<'_>, set: &SetIdentity) -> Result<Outcome, Error> {
@@ -25,10 +22,7 @@ pub(super) fn set(session: &mut SessionContext<'_>, set: &SetIdentity) -> Result
         if let Some(name) = &set.role {
             let role = named(name)?;
             if role != identity.authenticated && !roles.is_superuser(identity.authenticated) {
-                return Err(Error::new(
-                    ErrorKind::Privilege,
-                    "permission denied to set session authorization",
-                ));
+                return Err(Error::new(ErrorKind::Privilege, "permission denied to set session authorization"));
             }
         }
         session.settings.put(ROLE, None, reach);
@@ -45,6 +39,17 @@ pub(super) fn set(session: &mut SessionContext<'_>, set: &SetIdentity) -> Result
     let notice = (reach == Reach::Nothing)
         .then(|| "SET LOCAL does nothing outside of a transaction block; BEGIN opens one".to_owned());
     Ok(Outcome::done(tag).with_notices(notice.into_iter().collect()))
+}
+
+/// What SHOW says of who the session acts as.
+pub(super) fn shown(database: &Database, block: &Block, settings: &ClientSettings) -> [(&'static str, String); 3] {
+    let numbers = block.numbers();
+    let is_superuser = numbers.checked_role(&database.catalog).is_none();
+    [
+        ("is_superuser", on_or_off(is_superuser).to_owned()),
+        (ROLE, settings.kept(ROLE).unwrap_or("none").to_owned()),
+        (SESSION_AUTHORIZATION, database.catalog.roles().name(numbers.identity().session)),
+    ]
 }
 
 /// Lets the session act as its settings say by now, and look through the schemas that they name.

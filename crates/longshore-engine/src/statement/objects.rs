@@ -2,14 +2,14 @@
 //!
 //! Not here: tables (`alter`), schemas (`schemas`), who owns what (`owners`).
 
-use sqlparser::ast::{Ident, ObjectName};
+use sqlparser::ast::ObjectName;
 
 use crate::catalog::{Catalog, Commented, Entry, UserType};
-use crate::sql::names;
-use crate::sql::roles::RoleSpec;
 use crate::sql::objects::{AlterObject, CommentStatement, ObjectChange, ObjectKind, ObjectStatement, Upkeep};
+use crate::sql::{build, names};
 use crate::statement::renames::{change, renamed};
-use crate::statement::{Context, owners, schemas, storage, user_types};
+use crate::statement::role_names::owner_named;
+use crate::statement::{Context, owner, schemas, storage, user_types};
 use crate::{Error, ErrorKind, Outcome};
 
 /// Does what a statement says of an object.
@@ -60,7 +60,7 @@ async fn alter_object(context: &Context<'_>, alter: &AlterObject) -> Result<Outc
             None => Error::not_found(format!("{} {shown} does not exist", kind.name())),
         });
     }
-    if let ObjectChange::Owner(owner) = what {
+    if let ObjectChange::Owner(to) = what {
         let what = match kind {
             ObjectKind::Schema => Commented::Schema(schemas::name_of(name)?),
             ObjectKind::Database => Commented::Database,
@@ -69,7 +69,7 @@ async fn alter_object(context: &Context<'_>, alter: &AlterObject) -> Result<Outc
             ObjectKind::Index => return Ok(Outcome::done(tag)),
             _ => Commented::Relation(key),
         };
-        owners::change_owner(context, &what, &owner_named(owner)?)?;
+        owner::change(context, &what, &owner_named(to)?)?;
         return Ok(Outcome::done(tag));
     }
     if let Some(user_type) = catalog.user_type(&key) {
@@ -79,15 +79,6 @@ async fn alter_object(context: &Context<'_>, alter: &AlterObject) -> Result<Outc
     }
     change(context, *kind, &key, what).await?;
     Ok(Outcome::done(tag))
-}
-
-/// The role that OWNER TO names.
-pub(crate) fn owner_named(owner: &Ident) -> Result<RoleSpec, Error> {
-    Ok(match (owner.quote_style, owner.value.to_lowercase().as_str()) {
-        (None, "current_user" | "current_role") => RoleSpec::CurrentUser,
-        (None, "session_user") => RoleSpec::SessionUser,
-        _ => RoleSpec::Named(names::identifier(owner)?),
-    })
 }
 
 fn wrong_kind(name: &str, is: &str, wanted: ObjectKind) -> Error {
@@ -193,10 +184,31 @@ async fn keep_up(context: &Context<'_>, upkeep: &Upkeep) -> Result<Outcome, Erro
             }
         }
     }
+    let catalog = &context.database.catalog;
+    let (mut own, mut notices) = (upkeep.tables.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), Vec::new());
+    if let Some(role) = context.transaction.numbers().checked_role(catalog) {
+        if own.is_empty() {
+            let tables = context.entries().into_iter().filter(|entry| matches!(entry, Entry::Table(_)));
+            own.extend(tables.map(|entry| build::written(entry.name())));
+        }
+        let verb = if upkeep.is_vacuum { "vacuum" } else { "analyze" };
+        own.retain(|name| {
+            let name = names::relation(name).unwrap_or_default();
+            let is_own = catalog.definitions(|known| known.owns(role, &Commented::Relation(name.clone())));
+            if !is_own {
+                let name = names::own(&name);
+                notices.push(format!("skipping \"{name}\" --- only table or database owner can {verb} it"));
+            }
+            is_own
+        });
+        if own.is_empty() {
+            return Ok(Outcome::done(verb.to_uppercase()).with_notices(notices));
+        }
+    }
     if upkeep.is_vacuum {
-        let names: Vec<&ObjectName> = upkeep.tables.iter().map(|(name, _)| name).collect();
-        return storage::vacuum(context, &names).await;
+        let names: Vec<&ObjectName> = own.iter().collect();
+        return storage::vacuum(context, &names).await.map(|outcome| outcome.with_notices(notices));
     }
     // What there is to know of a table is gathered as its rows come.
-    Ok(Outcome::done("ANALYZE"))
+    Ok(Outcome::done("ANALYZE").with_notices(notices))
 }

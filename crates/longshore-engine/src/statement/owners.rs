@@ -1,63 +1,14 @@
-//! What belongs to roles: OWNER TO, REASSIGN OWNED and DROP OWNED, and what keeps a role from being dropped.
+//! What belongs to roles: REASSIGN OWNED and DROP OWNED, and what keeps a role from being dropped.
 
 use sqlparser::ast::{ObjectName, ObjectType};
 
-use crate::catalog::{Acl, AclItem, Behavior, Change, Commented, ObjectClass, Privileges, RoleId};
+use crate::catalog::{Access, Acl, AclItem, Behavior, Change, Commented, RoleId, Roles};
 use crate::sql::build;
 use crate::sql::names;
 use crate::sql::roles::RoleSpec;
-use crate::statement::roles::{denied, named};
+use crate::statement::role_names::{denied, named};
 use crate::statement::{Context, drop, schemas, sequence, user_types};
 use crate::{Error, ErrorKind, Outcome};
-
-/// OWNER TO: gives something to a role, with the sequences of its columns.
-pub(crate) fn change_owner(context: &Context<'_>, what: &Commented, owner: &RoleSpec) -> Result<(), Error> {
-    let owner = named(context, owner)?;
-    let catalog = &context.database.catalog;
-    if *what == Commented::Database {
-        return if owner == RoleId::SUPERUSER {
-            Ok(())
-        } else {
-            Err(Error::unsupported("the database belongs to the first superuser"))
-        };
-    }
-    let by = context.transaction.numbers().identity().current;
-    let sequences = match what {
-        Commented::Relation(name) => {
-            if let Some(owner) = catalog.sequence(name).and_then(|sequence| sequence.owner()) {
-                return Err(Error::unsupported(format!(
-                    "cannot change owner of sequence \"{name}\": it is linked to table \"{}\"",
-                    owner.table
-                )));
-            }
-            catalog.sequences_of(name, None)
-        }
-        _ => Vec::new(),
-    };
-    catalog.change(|change| {
-        let definitions = &mut change.definitions;
-        if definitions.owner(what) == owner {
-            return Ok(());
-        }
-        if !definitions.roles.is_superuser(by) {
-            if !definitions.roles.is_member_of(by, owner) {
-                return Err(denied(format!("must be member of role \"{}\"", definitions.roles.name(owner))));
-            }
-            if let Commented::Relation(name) | Commented::Type(name) = what {
-                let schema = names::parts(name).0;
-                let on = Commented::Schema(schema.to_owned());
-                if !definitions.may(owner, &on, ObjectClass::Schema, Privileges::CREATE) {
-                    return Err(denied(format!("permission denied for schema {schema}")));
-                }
-            }
-        }
-        definitions.set_owner(what, owner);
-        for sequence in &sequences {
-            definitions.set_owner(&Commented::Relation(sequence.name.clone()), owner);
-        }
-        Ok(())
-    })
-}
 
 /// What messages call something.
 fn shown(change: &Change, what: &Commented) -> String {
@@ -83,10 +34,12 @@ pub(crate) fn check_independent(change: &Change, role: RoleId, name: &str) -> Re
             format!("{part} {}", shown(change, what))
         })
         .collect();
-    let defaults = definitions.roles.defaults().filter(|(of, acl)| of.creator == role || acl.names(role));
-    dependents.extend(defaults.map(|(of, _)| {
-        format!("default privileges for new objects of role {}", definitions.roles.name(of.creator))
-    }));
+    let defaults = definitions.defaults.iter().filter(|(of, acl)| of.creator == role || acl.names(role));
+    dependents.extend(
+        defaults.map(|(of, _)| {
+            format!("default privileges for new objects of role {}", definitions.roles.name(of.creator))
+        }),
+    );
     if dependents.is_empty() {
         return Ok(());
     }
@@ -134,7 +87,7 @@ pub(crate) fn reassign_owned(context: &Context<'_>, of: &[RoleSpec], to: &RoleSp
         if !definitions.roles.has_rights_of(by, to) {
             return Err(denied("permission denied to reassign objects"));
         }
-        let is_owned = |(on, access): (&Commented, &crate::catalog::Access)| {
+        let is_owned = |(on, access): (&Commented, &Access)| {
             access.owner.is_some_and(|owner| of.contains(&owner)).then(|| on.clone())
         };
         let owned: Vec<Commented> = definitions.access.iter().filter_map(is_owned).collect();
@@ -152,7 +105,7 @@ pub(crate) fn drop_owned(context: &Context<'_>, of: &[RoleSpec], cascade: bool) 
     let of = owners(context, of, "drop")?;
     let catalog = &context.database.catalog;
     let owned: Vec<Commented> = catalog.definitions(|definitions| {
-        let is_owned = |access: &crate::catalog::Access| access.owner.is_some_and(|owner| of.contains(&owner));
+        let is_owned = |access: &Access| access.owner.is_some_and(|owner| of.contains(&owner));
         definitions.access.iter().filter(|(_, access)| is_owned(access)).map(|(on, _)| on.clone()).collect()
     });
     let relations = |kind: &str| -> Vec<ObjectName> {
@@ -202,16 +155,16 @@ pub(crate) fn drop_owned(context: &Context<'_>, of: &[RoleSpec], cascade: bool) 
             }
             change.definitions.set_acl(&on, acl);
         }
-        let defaults: Vec<_> = change.definitions.roles.defaults().map(|(of, acl)| (of.clone(), acl.clone())).collect();
+        let defaults: Vec<_> = change.definitions.defaults.clone().into_iter().collect();
         for (defaults, mut acl) in defaults {
             if of.contains(&defaults.creator) {
-                change.roles().set_defaults(defaults, None);
+                change.definitions.set_defaults(defaults, None);
                 continue;
             }
             for role in &of {
                 revoke_all(&mut acl, &roles, *role, defaults.creator)?;
             }
-            change.roles().set_defaults(defaults, Some(acl));
+            change.definitions.set_defaults(defaults, Some(acl));
         }
         Ok(())
     })?;
@@ -219,12 +172,7 @@ pub(crate) fn drop_owned(context: &Context<'_>, of: &[RoleSpec], cascade: bool) 
 }
 
 /// Takes away all that a role was granted, and with it what it has granted.
-fn revoke_all(
-    acl: &mut Acl,
-    roles: &crate::catalog::Roles,
-    role: RoleId,
-    owner: RoleId,
-) -> Result<(), Error> {
+fn revoke_all(acl: &mut Acl, roles: &Roles, role: RoleId, owner: RoleId) -> Result<(), Error> {
     if role == owner {
         return Ok(());
     }

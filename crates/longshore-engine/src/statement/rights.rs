@@ -15,23 +15,47 @@ mod uses;
 use sqlparser::ast::{DescribeAlias, ObjectNamePart, Query, SetExpr, Statement};
 
 use crate::catalog::{Catalog, Commented, Entry, ObjectClass, Privileges, RoleId, View, is_temporary};
+use crate::prepared::Prepared;
 use crate::sql::copy::{CopyFrom, CopySource, CopyTarget, CopyTo, CopyWhat};
+use crate::sql::grants::{PrivilegeStatement, Target};
 use crate::sql::options::{OptionItem, OptionValue};
+use crate::sql::pivot::Turn;
 use crate::sql::{self, Parsed, names};
-use crate::statement::settings;
-use crate::{Error, ErrorKind};
+use crate::statement::{SessionContext, settings};
+use crate::transaction::Block;
+use crate::{Database, Error, ErrorKind};
 use uses::Uses;
 
+/// Refuses what the role that the session acts as may not do.
+pub(super) fn check_session(session: &SessionContext<'_>, parsed: &Parsed) -> Result<(), Error> {
+    let catalog = &session.database.catalog;
+    match session.block.numbers().checked_role(catalog) {
+        None => Ok(()),
+        Some(role) => check(parsed, catalog, role),
+    }
+}
+
+/// The same for a prepared statement, which is looked at once for each role and state of the catalog.
+pub(super) fn check_prepared(database: &Database, block: &Block, prepared: &Prepared) -> Result<(), Error> {
+    let catalog = &database.catalog;
+    match block.numbers().checked_role(catalog) {
+        None => Ok(()),
+        Some(role) => {
+            prepared.allow(role, catalog.version(), |statement| Rights { catalog, role }.statement(statement, &[]))
+        }
+    }
+}
+
 /// Refuses a statement that a role may not execute.
-pub(super) fn check(parsed: &Parsed, catalog: &Catalog, role: RoleId) -> Result<(), Error> {
+fn check(parsed: &Parsed, catalog: &Catalog, role: RoleId) -> Result<(), Error> {
     let rights = Rights { catalog, role };
     match parsed {
         Parsed::Empty
         | Parsed::SchemaElements(_)
         | Parsed::SetConstraints(_)
         | Parsed::Role(_)
-        | Parsed::Identity(_)
-        | Parsed::Privilege(_) => Ok(()),
+        | Parsed::Identity(_) => Ok(()),
+        Parsed::Privilege(statement) => rights.finds(statement),
         Parsed::CopyFrom(copy) => rights.copy_from(copy),
         Parsed::CopyTo(copy) => rights.copy_to(copy),
         Parsed::CreateFrom(create) => {
@@ -51,6 +75,16 @@ pub(super) fn check(parsed: &Parsed, catalog: &Catalog, role: RoleId) -> Result<
         Parsed::Pivot(pivot) => {
             let mut uses = Uses::default();
             uses.look_at(&pivot.relation);
+            uses.look_at(&pivot.order_by);
+            uses.look_at(&pivot.limit);
+            if let Turn::Pivot { on, using, group_by } = &pivot.what {
+                on.iter().for_each(|(expr, values)| {
+                    uses.look_at(expr);
+                    uses.look_at(values);
+                });
+                uses.look_at(using);
+                uses.look_at(group_by);
+            }
             uses.all = true;
             rights.reads(&uses)
         }
@@ -58,9 +92,13 @@ pub(super) fn check(parsed: &Parsed, catalog: &Catalog, role: RoleId) -> Result<
     }
 }
 
-/// Refuses a prepared statement that a role may not execute.
-pub(super) fn check_statement(statement: &Statement, catalog: &Catalog, role: RoleId) -> Result<(), Error> {
-    Rights { catalog, role }.statement(statement, &[])
+/// Refuses a setting that only superusers may change, since it concerns others.
+pub(super) fn check_set(name: &str) -> Result<(), Error> {
+    let name = name.to_ascii_lowercase();
+    if settings::is_of_database(&name) || name == "session_replication_role" {
+        return Err(denied(format!("permission denied to set parameter \"{name}\"")));
+    }
+    Ok(())
 }
 
 /// What one role may do.
@@ -96,22 +134,17 @@ impl Rights<'_> {
                     if name.quote_style == Some('\''));
                 if is_file { self.read_files("read files") } else { Ok(()) }
             }
-            Statement::Set(sqlparser::ast::Set::SingleAssignment { variable, .. }) => self.set(&variable.to_string()),
+            Statement::Execute { parameters, .. } => {
+                let mut uses = Uses::default();
+                uses.look_at(parameters);
+                self.reads(&uses)
+            }
+            Statement::Set(sqlparser::ast::Set::SingleAssignment { variable, .. }) => check_set(&variable.to_string()),
             Statement::Reset(sqlparser::ast::ResetStatement {
                 reset: sqlparser::ast::Reset::ConfigurationParameter(name),
-            }) => self.set(&name.to_string()),
+            }) => check_set(&name.to_string()),
             other => self.definition(other),
         }
-    }
-
-    /// Refuses a setting that concerns others.
-    fn set(self, name: &str) -> Result<(), Error> {
-        let name = name.to_ascii_lowercase();
-        let is_for_superusers = settings::is_of_database(&name) || name == "session_replication_role";
-        if is_for_superusers {
-            return Err(denied(format!("permission denied to set parameter \"{name}\"")));
-        }
-        Ok(())
     }
 
     /// A query, and the statements in its WITH that change rows.
@@ -143,6 +176,17 @@ impl Rights<'_> {
     fn reads(self, uses: &Uses) -> Result<(), Error> {
         self.files(uses)?;
         uses.relations.iter().try_for_each(|name| self.read(name, uses))
+    }
+
+    /// Whether the role finds what privileges are on.
+    fn finds(self, statement: &PrivilegeStatement) -> Result<(), Error> {
+        let PrivilegeStatement::Grant(grant) = statement else { return Ok(()) };
+        match &grant.on {
+            Target::Tables(objects) | Target::Sequences(objects) | Target::Types(objects) => {
+                objects.iter().try_for_each(|name| self.look_into(&names::relation(name)?))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn files(self, uses: &Uses) -> Result<(), Error> {
@@ -235,8 +279,7 @@ impl Rights<'_> {
 
     fn in_schema(self, schema: &str, wanted: Privileges) -> Result<(), Error> {
         let on = Commented::Schema(schema.to_owned());
-        let may =
-            self.catalog.definitions(|definitions| definitions.may(self.role, &on, ObjectClass::Schema, wanted));
+        let may = self.catalog.definitions(|definitions| definitions.may(self.role, &on, ObjectClass::Schema, wanted));
         if may || !self.catalog.has_schema(schema) {
             return Ok(());
         }
@@ -252,10 +295,7 @@ impl Rights<'_> {
             return if may {
                 Ok(())
             } else {
-                Err(denied(format!(
-                    "permission denied to create temporary tables in database \"{}\"",
-                    names::CATALOG
-                )))
+                Err(denied(format!("permission denied to create temporary tables in database \"{}\"", names::CATALOG)))
             };
         }
         self.in_schema(names::parts(name).0, Privileges::CREATE)?;
@@ -269,14 +309,15 @@ impl Rights<'_> {
     /// Refuses who does not own a table, view or sequence.
     fn own_relation(self, name: &str) -> Result<(), Error> {
         let Some(kind) = self.catalog.kind_of(name) else { return Ok(()) };
-        self.own(&Commented::Relation(name.to_owned()), kind, name)
+        self.look_into(name)?;
+        self.own(&Commented::Relation(name.to_owned()), kind, names::own(name))
     }
 
     fn own(self, what: &Commented, kind: &str, name: &str) -> Result<(), Error> {
         if self.owns(what) {
             return Ok(());
         }
-        Err(denied(format!("must be owner of {kind} {}", names::own(name))))
+        Err(denied(format!("must be owner of {kind} {name}")))
     }
 
     fn superuser(self, what: &str) -> Result<(), Error> {

@@ -12,6 +12,7 @@ use longshore_time::settings::Context as TimeContext;
 use crate::catalog::{Change, Membership, RoleDefinition, RoleId, Roles};
 use crate::sql::grants::MembershipStatement;
 use crate::sql::roles::{RoleOption, RoleSpec, RoleStatement};
+use crate::statement::role_names::{denied, missing, named};
 use crate::statement::{Context, owners};
 use crate::{Error, ErrorKind, Outcome};
 
@@ -48,25 +49,6 @@ pub(crate) fn run(context: &Context<'_>, statement: &RoleStatement) -> Result<Ou
 /// Whether a statement changes the catalog in several steps, so that it has a block to itself.
 pub(crate) fn is_of_several_steps(statement: &RoleStatement) -> bool {
     matches!(statement, RoleStatement::DropOwned(..))
-}
-
-/// The role that a statement names.
-pub(crate) fn named(context: &Context<'_>, role: &RoleSpec) -> Result<RoleId, Error> {
-    let identity = context.transaction.numbers().identity();
-    match role {
-        RoleSpec::CurrentUser => Ok(identity.current),
-        RoleSpec::SessionUser => Ok(identity.session),
-        RoleSpec::Public => Err(missing("public")),
-        RoleSpec::Named(name) => context.database.catalog.roles().named(name).ok_or_else(|| missing(name)),
-    }
-}
-
-pub(crate) fn missing(name: &str) -> Error {
-    Error::no_object(format!("role \"{name}\" does not exist"))
-}
-
-pub(crate) fn denied(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Privilege, message)
 }
 
 /// Refuses names that are kept for the system.
@@ -140,7 +122,7 @@ fn apply(
     for option in options {
         let kind = std::mem::discriminant(option);
         if seen.contains(&kind) {
-            return Err(Error::syntax("conflicting or redundant options of a role"));
+            return Err(Error::syntax("conflicting or redundant options"));
         }
         seen.push(kind);
         match option {
@@ -152,9 +134,9 @@ fn apply(
             RoleOption::Replication(is) => role.replicates = *is,
             RoleOption::BypassRowSecurity(is) => role.bypasses_row_security = *is,
             RoleOption::ConnectionLimit(limit) => {
-                let limit = i32::try_from(*limit).ok().filter(|limit| *limit >= -1);
-                role.connection_limit = limit
-                    .ok_or_else(|| Error::invalid("invalid connection limit: it is -1, for none, or a number from 0"))?;
+                let found = i32::try_from(*limit).ok().filter(|limit| *limit >= -1);
+                role.connection_limit =
+                    found.ok_or_else(|| Error::invalid(format!("invalid connection limit: {limit}")))?;
             }
             RoleOption::Password(None) => role.password = None,
             RoleOption::Password(Some(text)) if text.is_empty() => {
@@ -191,8 +173,7 @@ fn alter(context: &Context<'_>, spec: &RoleSpec, options: &[RoleOption]) -> Resu
     apply(context, &mut role, options, &mut notices)?;
     if !roles.is_superuser(by) {
         let says = |is_it: fn(&RoleOption) -> bool| options.iter().any(is_it);
-        let is_own_password = id == by
-            && options.iter().all(|option| matches!(option, RoleOption::Password(_)));
+        let is_own_password = id == by && options.iter().all(|option| matches!(option, RoleOption::Password(_)));
         if before.is_superuser || says(|option| matches!(option, RoleOption::Superuser(_))) {
             return Err(denied("must be superuser to alter superuser roles or change superuser attribute"));
         }
@@ -284,7 +265,8 @@ fn drop_roles(context: &Context<'_>, specs: &[RoleSpec], if_exists: bool) -> Res
                 }
                 return Err(missing(name));
             };
-            let used = [(identity.current, "current"), (identity.session, "session"), (identity.authenticated, "session")];
+            let used =
+                [(identity.current, "current"), (identity.session, "session"), (identity.authenticated, "session")];
             if let Some((_, which)) = used.into_iter().find(|(role, _)| *role == id) {
                 return Err(Error::new(ErrorKind::Coded("55006"), format!("{which} user cannot be dropped")));
             }
@@ -378,11 +360,9 @@ fn add_members(
         let roles = &change.definitions.roles;
         let (role, name) = (roles.name(of), roles.name(*member));
         if of == RoleId::DATABASE_OWNER || *member == RoleId::DATABASE_OWNER {
-            let problem = if of == RoleId::DATABASE_OWNER { "have explicit members" } else { "be a member of any role" };
-            return Err(Error::new(
-                ErrorKind::Coded("0LP01"),
-                format!("role \"pg_database_owner\" cannot {problem}"),
-            ));
+            let problem =
+                if of == RoleId::DATABASE_OWNER { "have explicit members" } else { "be a member of any role" };
+            return Err(Error::new(ErrorKind::Coded("0LP01"), format!("role \"pg_database_owner\" cannot {problem}")));
         }
         if roles.is_plain_member_of(of, *member) {
             return Err(Error::new(

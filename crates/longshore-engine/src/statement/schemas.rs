@@ -5,7 +5,7 @@ use sqlparser::ast::{Expr, Ident, ObjectName, ObjectNamePart, SchemaName, SqlOpt
 use crate::catalog::{Catalog, Entry, SearchPath};
 use crate::sql::names;
 use crate::sql::objects::{ObjectChange, ObjectKind};
-use crate::statement::{Context, drop, objects, renames, roles, sequence};
+use crate::statement::{Context, drop, renames, role_names, sequence};
 use crate::{Error, ErrorKind, Outcome};
 
 /// The one name that the name of a schema consists of.
@@ -36,10 +36,10 @@ pub(crate) fn create(
     let catalog = &context.database.catalog;
     let mut creator = context.creator();
     if let SchemaName::NamedAuthorization(_, owner) | SchemaName::UnnamedAuthorization(owner) = schema {
-        let role = roles::named(context, &objects::owner_named(owner)?)?;
+        let role = role_names::named(context, &role_names::owner_named(owner)?)?;
         let all = catalog.roles();
         if !all.is_member_of(creator, role) {
-            return Err(roles::denied(format!("must be member of role \"{}\"", all.name(role))));
+            return Err(role_names::denied(format!("must be member of role \"{}\"", all.name(role))));
         }
         creator = role;
     }

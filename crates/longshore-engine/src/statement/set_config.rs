@@ -9,10 +9,10 @@ use sqlparser::ast::{
     SelectItem, Set, SetExpr, Statement, Value,
 };
 
-use super::client_settings::Reach;
-use super::{SessionContext, follow_path, identity, set};
+use super::client_settings::{ROLE, Reach, SESSION_AUTHORIZATION};
+use super::{SessionContext, follow_path, identity, rights, set};
 use crate::sql::names;
-use crate::sql::roles::SetIdentity;
+use crate::sql::set_identity::SetIdentity;
 use crate::{Error, Outcome, RowStream};
 
 /// Executes `statement` if it is nothing but a call of the function.
@@ -46,14 +46,12 @@ fn run(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool
 }
 
 /// Sets something to what a text says.
-pub(super) fn set_text(
-    session: &mut SessionContext<'_>,
-    name: &str,
-    value: &str,
-    is_local: bool,
-) -> Result<(), Error> {
-    let is_session = name.eq_ignore_ascii_case(identity::SESSION_AUTHORIZATION);
-    if is_session || name.eq_ignore_ascii_case(identity::ROLE) {
+pub(super) fn set_text(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool) -> Result<(), Error> {
+    if session.block.numbers().checked_role(&session.database.catalog).is_some() {
+        rights::check_set(name)?;
+    }
+    let is_session = name.eq_ignore_ascii_case(SESSION_AUTHORIZATION);
+    if is_session || name.eq_ignore_ascii_case(ROLE) {
         let role = (is_session || value != "none").then(|| value.to_owned());
         let set = SetIdentity { is_session, is_local, role, is_reset: false };
         return identity::set(session, &set).map(|_| ());

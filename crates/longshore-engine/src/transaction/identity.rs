@@ -4,7 +4,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::LastNumbers;
 use crate::catalog::{Catalog, RoleId};
 
 /// The roles of a session.
@@ -41,30 +40,27 @@ impl Default for SessionIdentity {
     }
 }
 
-impl LastNumbers {
-    /// Who the session acts as.
-    pub(crate) fn identity(&self) -> Identity {
-        *self.identity.identity.lock().unwrap_or_else(PoisonError::into_inner)
+impl SessionIdentity {
+    pub(super) fn get(&self) -> Identity {
+        *self.identity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the session act as somebody else.
-    pub(crate) fn set_identity(&self, identity: Identity) {
-        let mut known = self.identity.identity.lock().unwrap_or_else(PoisonError::into_inner);
-        *known = identity;
-        self.identity.superuser_in.store(NO_VERSION, Ordering::Relaxed);
+    pub(super) fn set(&self, identity: Identity) {
+        *self.identity.lock().unwrap_or_else(PoisonError::into_inner) = identity;
+        self.superuser_in.store(NO_VERSION, Ordering::Relaxed);
     }
 
     /// The role whose privileges are to be checked; `None` for a superuser.
-    pub(crate) fn checked_role(&self, catalog: &Catalog) -> Option<RoleId> {
+    pub(super) fn checked_role(&self, catalog: &Catalog) -> Option<RoleId> {
         let version = catalog.roles_version();
-        if self.identity.superuser_in.load(Ordering::Relaxed) == version {
+        if self.superuser_in.load(Ordering::Relaxed) == version {
             return None;
         }
-        let role = self.identity().current;
+        let role = self.get().current;
         if !catalog.definitions(|definitions| definitions.roles.is_superuser(role)) {
             return Some(role);
         }
-        self.identity.superuser_in.store(version, Ordering::Relaxed);
+        self.superuser_in.store(version, Ordering::Relaxed);
         None
     }
 }

@@ -25,13 +25,16 @@ pub(super) fn definitions(before: &Definitions, own: &Definitions, now: &Definit
             Arc::new(roles(&before.roles, &own.roles, &now.roles).ok_or_else(|| conflict("has changed roles"))?)
         },
         access: maps(&before.access, &own.access, &now.access).ok_or_else(problem)?,
+        defaults: maps(&before.defaults, &own.defaults, &now.defaults).ok_or_else(problem)?,
     };
     // What is granted to a role that is gone would be granted to the next one of its number.
     let is_there = |role: &crate::catalog::RoleId| merged.roles.get(*role).is_some();
     let owners = merged.access.values().filter_map(|access| access.owner.as_ref());
-    let named = merged.access.values().filter_map(|access| access.acl.as_ref()).flat_map(|acl| &acl.0);
+    let creators = merged.defaults.keys().map(|of| &of.creator);
+    let lists = merged.access.values().filter_map(|access| access.acl.as_ref()).chain(merged.defaults.values());
+    let named = lists.flat_map(|acl| &acl.0);
     let granted = named.flat_map(|item| [&item.grantee, &item.grantor]).filter(|role| role.0 != 0);
-    if owners.chain(granted).all(is_there) { Ok(merged) } else { Err(conflict("has dropped a role")) }
+    if owners.chain(creators).chain(granted).all(is_there) { Ok(merged) } else { Err(conflict("has dropped a role")) }
 }
 
 fn roles(before: &Roles, own: &Roles, now: &Roles) -> Option<Roles> {
@@ -39,7 +42,6 @@ fn roles(before: &Roles, own: &Roles, now: &Roles) -> Option<Roles> {
         roles: maps(&before.roles, &own.roles, &now.roles)?,
         members: maps(&before.members, &own.members, &now.members)?,
         settings: maps(&before.settings, &own.settings, &now.settings)?,
-        defaults: maps(&before.defaults, &own.defaults, &now.defaults)?,
         next: own.next.max(now.next),
     };
     let mut names = BTreeSet::new();

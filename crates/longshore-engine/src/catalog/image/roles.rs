@@ -29,6 +29,20 @@ pub(super) fn describe(operations: &mut Operations, before: &Definitions, after:
             writer.optional(access.acl.as_ref(), put_acl);
         });
     }
+    let gone = before.defaults.keys().filter(|of| !after.defaults.contains_key(*of)).map(|of| (of, None));
+    let new = after.defaults.iter().filter(|(of, acl)| before.defaults.get(*of) != Some(*acl));
+    for (of, acl) in gone.chain(new.map(|(of, acl)| (of, Some(acl)))) {
+        let writer = operations.begin(Operation::DefaultPrivileges);
+        put_role(writer, of.creator);
+        writer.optional(of.schema.as_deref(), Writer::text);
+        writer.byte(match of.kind {
+            DefaultsFor::Tables => 0,
+            DefaultsFor::Sequences => 1,
+            DefaultsFor::Types => 2,
+            DefaultsFor::Schemas => 3,
+        });
+        writer.optional(acl, put_acl);
+    }
 }
 
 fn describe_roles(operations: &mut Operations, before: &Roles, after: &Roles) {
@@ -60,20 +74,6 @@ fn describe_roles(operations: &mut Operations, before: &Roles, after: &Roles) {
             writer.text(name);
             writer.text(value);
         });
-    }
-    let gone = before.defaults.keys().filter(|of| !after.defaults.contains_key(*of)).map(|of| (of, None));
-    let new = after.defaults.iter().filter(|(of, acl)| before.defaults.get(*of) != Some(*acl));
-    for (of, acl) in gone.chain(new.map(|(of, acl)| (of, Some(acl)))) {
-        let writer = operations.begin(Operation::DefaultPrivileges);
-        put_role(writer, of.creator);
-        writer.optional(of.schema.as_deref(), Writer::text);
-        writer.byte(match of.kind {
-            DefaultsFor::Tables => 0,
-            DefaultsFor::Sequences => 1,
-            DefaultsFor::Types => 2,
-            DefaultsFor::Schemas => 3,
-        });
-        writer.optional(acl, put_acl);
     }
 }
 
@@ -185,7 +185,7 @@ pub(super) fn take_defaults(reader: &mut Reader<'_>, definitions: &mut Definitio
         other => return Err(damaged(&format!("default privileges are on objects of the kind {other}"))),
     };
     let acl = reader.optional(take_acl)?;
-    Arc::make_mut(&mut definitions.roles).set_defaults(DefaultsOf { creator, schema, kind }, acl);
+    definitions.set_defaults(DefaultsOf { creator, schema, kind }, acl);
     Ok(())
 }
 

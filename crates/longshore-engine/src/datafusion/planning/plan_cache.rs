@@ -89,10 +89,7 @@ pub(in crate::datafusion) struct State {
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
         let (rules, others) = (self.rules.as_ref().map(Arc::as_ptr), other.rules.as_ref().map(Arc::as_ptr));
-        self.version == other.version
-            && rules == others
-            && self.time == other.time
-            && self.identity == other.identity
+        self.version == other.version && rules == others && self.time == other.time && self.identity == other.identity
     }
 }
 

@@ -8,9 +8,9 @@ use sqlparser::ast::{
 use super::Resolver;
 use crate::Error;
 use crate::catalog::is_temporary;
-use crate::sql::grants::{PrivilegeStatement, Target};
 use crate::sql::alter::{Action, AlterTable};
 use crate::sql::domain::{DomainStatement, DomainVerb};
+use crate::sql::grants::{PrivilegeStatement, Target};
 use crate::sql::objects::{ObjectKind, ObjectStatement};
 use crate::sql::sequence::{SequenceStatement, Verb};
 use crate::sql::{build, like, names};
@@ -152,7 +152,9 @@ impl Resolver<'_> {
     pub(super) fn privilege(&mut self, statement: &mut PrivilegeStatement) -> Result<(), Error> {
         let PrivilegeStatement::Grant(grant) = statement else { return Ok(()) };
         match &mut grant.on {
-            Target::Tables(names) | Target::Sequences(names) => names.iter_mut().try_for_each(|name| self.existing(name)),
+            Target::Tables(names) | Target::Sequences(names) => {
+                names.iter_mut().try_for_each(|name| self.existing(name))
+            }
             Target::Types(names) => names.iter_mut().try_for_each(|name| self.type_name(name)),
             _ => Ok(()),
         }

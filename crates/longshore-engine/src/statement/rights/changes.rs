@@ -1,9 +1,9 @@
 //! What INSERT, UPDATE, DELETE and MERGE need: the privilege to change, and SELECT on what they read of the table.
 
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, ConflictTarget, Delete, FromTable, Insert, Merge, MergeAction, MergeInsertKind,
-    ObjectName, ObjectNamePart, OnConflictAction, OnInsert, OutputClause, SetExpr, TableFactor, TableObject, Update,
-    UpdateTableFromKind,
+    Assignment, AssignmentTarget, ConflictTarget, Delete, FromTable, Ident, Insert, Merge, MergeAction,
+    MergeInsertKind, ObjectName, ObjectNamePart, OnConflictAction, OnInsert, OutputClause, SetExpr, TableFactor,
+    TableObject, Update, UpdateTableFromKind,
 };
 
 use super::Rights;
@@ -78,7 +78,8 @@ impl Rights<'_> {
             Some(alias) => uses.add_target_as(&name, &alias.alias),
             None => uses.add_target(&name, None),
         }
-        uses.add_derived("excluded");
+        // What was to be inserted is read as the table itself.
+        uses.add_target_as(&name, &Ident::new("excluded"));
         if let Some(OnInsert::OnConflict(conflict)) = &insert.on {
             if let Some(ConflictTarget::Columns(columns)) = &conflict.conflict_target {
                 columns.iter().filter_map(|column| names::identifier(column).ok()).for_each(|column| {

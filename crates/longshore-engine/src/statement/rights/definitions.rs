@@ -116,7 +116,8 @@ impl Rights<'_> {
     fn own_index(self, name: &ObjectName) -> Result<(), Error> {
         let key = names::relation(name)?;
         let Some(table) = self.catalog.owner_of_index(&key) else { return Ok(()) };
-        self.own(&Commented::Relation(table.name.clone()), "index", &key)
+        self.look_into(&key)?;
+        self.own(&Commented::Relation(table.name.clone()), "index", names::own(&key))
     }
 
     fn own_type(self, name: &ObjectName) -> Result<(), Error> {
@@ -124,6 +125,7 @@ impl Rights<'_> {
         if self.catalog.user_type(&key).is_none() {
             return Ok(());
         }
+        self.look_into(&key)?;
         self.own(&Commented::Type(key.clone()), "type", &key)
     }
 
@@ -207,11 +209,9 @@ impl Rights<'_> {
                 }
             }
             ObjectStatement::Comment(comment) => self.own_object(comment.kind, &comment.name, comment.of.as_ref()),
-            ObjectStatement::Upkeep(Upkeep { tables, is_vacuum }) => {
-                if *is_vacuum && tables.is_empty() {
-                    return Err(denied("must be superuser to VACUUM all tables; name your own"));
-                }
-                tables.iter().try_for_each(|(name, _)| self.own_relation(&names::relation(name)?))
+            // It leaves out what belongs to others.
+            ObjectStatement::Upkeep(Upkeep { tables, .. }) => {
+                tables.iter().try_for_each(|(name, _)| self.look_into(&names::relation(name)?))
             }
         }
     }
@@ -226,7 +226,9 @@ impl Rights<'_> {
             ObjectKind::Column => {
                 let mut of = name.clone();
                 of.0.pop();
-                self.own_relation(&names::relation(&of)?)
+                let of = names::relation(&of)?;
+                self.look_into(&of)?;
+                self.own(&Commented::Relation(of.clone()), "relation", names::own(&of))
             }
             ObjectKind::Constraint => match of {
                 Some(of) => self.own_relation(&names::relation(of)?),

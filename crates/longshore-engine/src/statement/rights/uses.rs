@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
-    ObjectNamePart, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, TableAlias, TableFactor,
-    TableWithJoins, Visit, Visitor,
+    ObjectNamePart, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableAlias,
+    TableFactor, TableWithJoins, Visit, Visitor,
 };
 
 use crate::catalog::{Catalog, Entry};
@@ -35,6 +35,8 @@ pub(super) struct Uses {
     pub(super) all: bool,
     pub(super) reads_files: bool,
     scopes: Vec<Scope>,
+    /// Where expressions are that name columns of the result.
+    of_result: BTreeSet<*const Expr>,
 }
 
 /// A table and what it is called in the query.
@@ -106,11 +108,6 @@ impl Uses {
         self.columns.insert((None, column.to_owned()));
     }
 
-    /// A name that stands for no table.
-    pub(super) fn add_derived(&mut self, name: &str) {
-        self.derived.insert(name.to_owned());
-    }
-
     /// Takes in RETURNING.
     pub(super) fn look_at_items(&mut self, items: &[SelectItem]) {
         let all: Vec<String> = self.scanned.iter().map(|scanned| scanned.alias.clone()).collect();
@@ -165,9 +162,7 @@ impl Uses {
 
     fn is_column_of_other(&self, catalog: &Catalog, relation: &str, column: &String) -> bool {
         let others = self.scanned.iter().filter(|scanned| scanned.relation != relation);
-        others
-            .filter_map(|scanned| all_columns(catalog, &scanned.relation))
-            .any(|columns| columns.contains(column))
+        others.filter_map(|scanned| all_columns(catalog, &scanned.relation)).any(|columns| columns.contains(column))
     }
 
     fn is_defined(&self, name: &ObjectName) -> bool {
@@ -248,6 +243,20 @@ impl Visitor for Uses {
             }
         }
         self.scopes.push(scope);
+        if let (Some(order), SetExpr::Select(select)) = (&query.order_by, query.body.as_ref())
+            && let OrderByKind::Expressions(keys) = &order.kind
+        {
+            for key in keys {
+                let Expr::Identifier(name) = &key.expr else { continue };
+                let is_alias = |item: &SelectItem| {
+                    matches!(item, SelectItem::ExprWithAlias { alias, .. }
+                    if name_of(alias) == name_of(name))
+                };
+                if select.projection.iter().any(is_alias) {
+                    self.of_result.insert(std::ptr::from_ref(&key.expr));
+                }
+            }
+        }
         ControlFlow::Continue(())
     }
 
@@ -318,6 +327,7 @@ impl Visitor for Uses {
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         match expr {
+            Expr::Identifier(_) if self.of_result.contains(&std::ptr::from_ref(expr)) => {}
             Expr::Identifier(name) => drop(self.columns.insert((None, name_of(name)))),
             Expr::CompoundIdentifier(parts) => {
                 for pair in parts.windows(2) {

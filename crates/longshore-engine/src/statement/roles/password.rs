@@ -67,7 +67,8 @@ fn prepared(password: &str) -> String {
     let mapped = password.chars().filter(|char| !is_nothing(*char));
     let mapped = mapped.map(|char| if char != ' ' && char.is_whitespace() && !char.is_control() { ' ' } else { char });
     let normal: String = mapped.nfkc().collect();
-    let is_prohibited = |char: char| char.is_control() || matches!(char, '\u{e000}'..='\u{f8ff}' | '\u{fff9}'..='\u{ffff}');
+    let is_prohibited =
+        |char: char| char.is_control() || matches!(char, '\u{e000}'..='\u{f8ff}' | '\u{fff9}'..='\u{ffff}');
     if normal.is_empty() || normal.chars().any(is_prohibited) { password.to_owned() } else { normal }
 }
 

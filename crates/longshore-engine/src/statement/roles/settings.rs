@@ -2,10 +2,10 @@
 
 use sqlparser::ast::{Expr, Ident, ObjectName, Set, Statement};
 
-use super::{denied, missing, named};
 use crate::catalog::SettingsOf;
 use crate::sql::names::CATALOG;
 use crate::sql::roles::{RoleSpec, RoleStatement, SettingChange};
+use crate::statement::role_names::{denied, missing, named};
 use crate::statement::{ClientSettings, Context, SessionContext, schemas, set};
 use crate::transaction::Block;
 use crate::{Error, ErrorKind, Outcome};
@@ -67,9 +67,9 @@ fn text(name: &str, values: &[Expr]) -> Result<String, Error> {
         return schemas::path_text(values).ok_or_else(|| Error::invalid("search_path takes names of schemas"));
     }
     let texts: Option<Vec<String>> = values.iter().map(crate::statement::client_settings::text).collect();
-    texts.map(|texts| texts.join(", ")).ok_or_else(|| {
-        Error::invalid(format!("{name} takes words, texts and numbers only"))
-    })
+    texts
+        .map(|texts| texts.join(", "))
+        .ok_or_else(|| Error::invalid(format!("{name} takes words, texts and numbers only")))
 }
 
 /// Refuses a setting that sessions do not have, or not with this value: it is tried in one that is given up.
@@ -80,17 +80,11 @@ pub(crate) fn check(session: &mut SessionContext<'_>, statement: &RoleStatement)
     if name == "role" {
         return Ok(());
     }
-    let (mut block, mut settings) = (
-        Block::new(std::sync::Arc::clone(&session.database.transactions), None, true),
-        ClientSettings::default(),
-    );
+    let (mut block, mut settings) =
+        (Block::new(std::sync::Arc::clone(&session.database.transactions), None, true), ClientSettings::default());
     let variable = ObjectName::from(vec![Ident::new(name)]);
-    let statement = Statement::Set(Set::SingleAssignment {
-        scope: None,
-        hivevar: false,
-        variable,
-        values: values.clone(),
-    });
+    let statement =
+        Statement::Set(Set::SingleAssignment { scope: None, hivevar: false, variable, values: values.clone() });
     if crate::statement::settings::is_of_database(name) {
         return Err(Error::new(ErrorKind::Coded("55P02"), format!("parameter \"{name}\" cannot be changed now")));
     }
