@@ -8,6 +8,7 @@ use std::sync::Arc;
 use longshore_load::Control;
 use longshore_storage::Datum;
 
+use crate::catalog::SearchPath;
 use crate::database::OpenSession;
 use crate::prepared::{Prepared, Shapes};
 use crate::report::without;
@@ -65,6 +66,10 @@ impl Session {
             Block::new(Arc::clone(&database.transactions), database.catalog.log().cloned(), database.is_read_only());
         let (streams, prepared, settings) = (Streams::default(), prepare::Named::new(), ClientSettings::default());
         let shapes = Shapes::default();
+        let (numbers, superuser) = (block.numbers(), database.config().superuser.as_str());
+        if *numbers.path().user != *superuser {
+            numbers.set_path(SearchPath { user: superuser.into(), ..SearchPath::clone(&numbers.path()) });
+        }
         Self {
             database,
             in_block: None,

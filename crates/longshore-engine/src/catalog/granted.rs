@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use super::access::{Access, DefaultsFor, DefaultsOf, ObjectClass};
 use super::acl::{Acl, AclItem, Privileges};
 use super::roles::{RoleId, Roles};
-use super::{Catalog, Change, Commented, Definitions, Entry, SYSTEM_SCHEMAS, is_temporary};
+use super::{Catalog, Change, Commented, Definitions, Entry, Origin, SYSTEM_SCHEMAS, Sequence, is_temporary};
 use crate::sql::names::{self, SCHEMA};
 use crate::{Error, ErrorKind};
 
@@ -244,6 +244,23 @@ impl Catalog {
         }
         let kind = self.kind_of(name).unwrap_or("relation");
         Err(Error::new(ErrorKind::Privilege, format!("permission denied for {kind} {}", names::own(name))))
+    }
+
+    /// Whether a role may take numbers of a sequence by inserting rows: it is that of an identity column of a table that the
+    /// role may insert into.
+    pub(crate) fn fills_identity(&self, role: Option<RoleId>, sequence: &Sequence) -> bool {
+        let (Some(role), Some(owner)) = (role, sequence.owner()) else { return false };
+        let Some(table) = self.table(&owner.table) else { return false };
+        let is_its =
+            |origin: &Origin| matches!(origin, Origin::Identity { sequence: name, .. } if *name == sequence.name);
+        let rules = table.rules();
+        rules.columns.iter().any(|rule| is_its(&rule.origin))
+            && self.definitions(|definitions| {
+                let may = |on: &Commented, class| definitions.may(role, on, class, Privileges::INSERT);
+                let is_column = |on: &&Commented| matches!(on, Commented::Column(of, _) if *of == table.name);
+                may(&Commented::Relation(table.name.clone()), ObjectClass::Table)
+                    || definitions.access.keys().filter(is_column).any(|on| may(on, ObjectClass::Column))
+            })
     }
 
     /// Lets the first superuser be called so.

@@ -164,7 +164,7 @@ const STATEMENTS: [(&str, &str); 24] = [
 
 /// What only who owns the object may do, or a member of that role.
 const OF_OWNERS: [&str; 12] = [
-    "DROP TABLE app.t",
+    "DROP TABLE app.t CASCADE",
     "DROP VIEW app.v",
     "DROP SEQUENCE app.s",
     "DROP TYPE app.mood",

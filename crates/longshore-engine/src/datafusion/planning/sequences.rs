@@ -121,7 +121,9 @@ impl Function {
         let name = in_text::relation(name)?;
         if let Some(sequence) = self.catalog.sequence(&name) {
             let role = self.transaction.numbers().checked_role(&self.catalog);
-            self.catalog.permit(role, &name, self.kind.privileges())?;
+            if !(self.kind == Kind::Next && self.catalog.fills_identity(role, &sequence)) {
+                self.catalog.permit(role, &name, self.kind.privileges())?;
+            }
             return Ok(sequence);
         }
         Err(match self.catalog.get(&name) {
