@@ -5,12 +5,15 @@
 //!
 //! Not here: what a table holds (`longshore-storage`).
 
+mod access;
 mod access_path;
+mod acl;
 mod change;
 mod definitions;
 mod describe;
 mod described;
 mod fork;
+mod granted;
 mod image;
 mod key;
 mod ledger;
@@ -18,6 +21,7 @@ mod loads;
 mod log;
 mod operations;
 mod restore;
+mod roles;
 mod rules;
 mod search_path;
 mod sequence;
@@ -33,7 +37,9 @@ use longshore_load::Control;
 use longshore_storage::{Relation, Time, Uniqueness};
 use tokio::sync::{Mutex, MutexGuard};
 
+pub(crate) use access::{Access, DefaultsFor, DefaultsOf, ObjectClass};
 pub(crate) use access_path::AccessPath;
+pub(crate) use acl::{Acl, AclItem, Behavior, Privileges};
 pub(crate) use change::Change;
 pub(crate) use definitions::{Commented, Definitions, SYSTEM_SCHEMAS, is_temporary};
 pub(crate) use describe::describe;
@@ -45,6 +51,7 @@ pub(crate) use loads::{Loads, RunningLoad, signed};
 pub(crate) use log::CatalogLog;
 pub(crate) use operations::Operations;
 pub(crate) use restore::fits;
+pub(crate) use roles::{Membership, RoleDefinition, RoleId, Roles, SettingsOf};
 pub(crate) use rules::{Check, ColumnRule, Origin, Reference, Rules, columns_read, next_of, rename_sequence};
 pub(crate) use search_path::SearchPath;
 pub(crate) use sequence::{Definition as SequenceDefinition, Owner, Sequence};
@@ -213,6 +220,8 @@ pub(crate) struct Catalog {
     changing: std::sync::Mutex<()>,
     /// The number of its state.
     version: AtomicU64,
+    /// The number of the last state in which roles had changed.
+    roles_version: AtomicU64,
     /// Where changes are logged.
     log: OnceLock<Arc<CatalogLog>>,
     /// Held by who changes the shape of a table: its columns, constraints or indexes.
@@ -299,6 +308,11 @@ impl Catalog {
             change.rules(table).keys.push(key.clone());
             Ok(())
         })
+    }
+
+    /// A number that is another one after every change of roles, once it is done.
+    pub(crate) fn roles_version(&self) -> u64 {
+        self.roles_version.load(Ordering::Acquire)
     }
 
     /// A number that is another one after every change of tables, their indexes and views, once it is done.

@@ -10,6 +10,9 @@ pub use durability::Durability;
 pub use naptime::Naptime;
 pub use wal_size::WalSize;
 
+/// What the first superuser is called if nothing else is said.
+pub(crate) const SUPERUSER: &str = "longshore";
+
 /// What a database may use of the machine, when it is opened. `SET` changes `autovacuum` and `autovacuum_naptime`.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -29,6 +32,11 @@ pub struct Config {
     pub autovacuum_naptime: Naptime,
     /// Whether plans of queries are optimized. Without, they give the same rows, only later: tests compare both.
     pub optimizer: bool,
+    /// What the first superuser is called, who owns the database and whatever nobody else owns, and whom [`Database::session`]
+    /// belongs to. It is not kept in the directory of a durable database: say it each time.
+    ///
+    /// [`Database::session`]: crate::Database::session
+    pub superuser: String,
 }
 
 impl Default for Config {
@@ -42,6 +50,7 @@ impl Default for Config {
             autovacuum: true,
             autovacuum_naptime: Naptime::DEFAULT,
             optimizer: true,
+            superuser: SUPERUSER.to_owned(),
         }
     }
 }

@@ -16,9 +16,13 @@ use autovacuum::Autovacuum;
 pub(crate) use autovacuum::AutovacuumSettings;
 use durable::Checkpointer;
 pub(crate) use durable::{CheckpointSettings, Durable};
+pub use logins::Login;
+pub(crate) use logins::OpenSession;
+use logins::Sessions;
 
 mod autovacuum;
 mod durable;
+mod logins;
 
 /// A main-memory database. It lives as long as someone holds it. One that was opened in a directory comes back from there; of
 /// another one nothing is written to disk unless a statement says so.
@@ -29,6 +33,7 @@ pub struct Database {
     pub(crate) transactions: Arc<Transactions>,
     pub(crate) queries: Queries,
     pub(crate) autovacuum: Arc<Autovacuum>,
+    sessions: Arc<Sessions>,
     durable: OnceLock<(Arc<Durable>, Checkpointer)>,
     is_read_only: AtomicBool,
     /// What it is with the catalog of a transaction block in the place of its own.
@@ -53,12 +58,24 @@ impl Database {
         }
         let memory = Memory::new(config.memory_limit);
         let catalog = Arc::new(Catalog::default());
+        catalog.name_superuser(&config.superuser)?;
         let queries = Queries::new(&config, Arc::clone(&catalog), Arc::clone(&memory))?;
         let transactions = Transactions::new();
         let autovacuum = Arc::new(Autovacuum::start(&catalog, AutovacuumSettings::of(&config)));
         let (durable, is_read_only) = (OnceLock::new(), AtomicBool::new(false));
-        let base = None;
-        Ok(Arc::new(Self { config, catalog, memory, transactions, queries, autovacuum, durable, is_read_only, base }))
+        let (sessions, base) = (Arc::default(), None);
+        Ok(Arc::new(Self {
+            config,
+            catalog,
+            memory,
+            transactions,
+            queries,
+            autovacuum,
+            sessions,
+            durable,
+            is_read_only,
+            base,
+        }))
     }
 
     /// The same database as a transaction block sees it that has `catalog` to itself.
@@ -71,6 +88,7 @@ impl Database {
             transactions: Arc::clone(&base.transactions),
             queries: base.queries.with_catalog(catalog),
             autovacuum: Arc::clone(&base.autovacuum),
+            sessions: Arc::clone(&base.sessions),
             durable: OnceLock::new(),
             is_read_only: AtomicBool::new(base.is_read_only()),
             base: Some(Arc::clone(base)),

@@ -110,6 +110,7 @@ impl Database {
             self.catalog.log_to(CatalogLog::new(&self.transactions, image.next_sequence));
         }
         self.catalog.restore(image, relations, self.config.threads)?;
+        self.catalog.name_superuser(&self.config.superuser)?;
         restore::bind_references(self)
     }
 }

@@ -50,7 +50,7 @@ pub use crate::datafusion::nested_texts;
 pub use crate::datafusion::shown_times;
 pub use builtin_types::{BUILTIN_TYPES, BuiltinType, TypeId};
 pub use config::{Config, Durability, Naptime, WalSize};
-pub use database::Database;
+pub use database::{Database, Login};
 pub use error::{Error, ErrorDetails, ErrorKind};
 pub use inspect::{CheckReport, LogLine};
 pub use longshore_load::{Control, Kernel, Progress};

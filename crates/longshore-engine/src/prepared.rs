@@ -20,7 +20,7 @@ pub(crate) use point_query::{Done, PointQueryPlan};
 pub(crate) use shapes::{Shaped, Shapes};
 
 use crate::Error;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, RoleId};
 use crate::datafusion::PlanCache;
 use crate::sql::parameters::{self, fit};
 use crate::sql::shape::Literal;
@@ -40,6 +40,8 @@ pub struct Prepared {
     anew: Mutex<Anew>,
     /// What the planner has made of it.
     pub(crate) plans: PlanCache,
+    /// The role that was last found to be allowed to execute it, and in which state of the catalog.
+    allowed: Mutex<Option<(RoleId, u64)>>,
     /// What must stand in no message.
     pub(crate) secrets: Vec<String>,
 }
@@ -83,8 +85,24 @@ impl Prepared {
             point_query,
             anew: Mutex::default(),
             plans: PlanCache::default(),
+            allowed: Mutex::default(),
             secrets,
         })
+    }
+
+    /// Whether a role may execute it, in a state of the catalog: `check` is asked once for both.
+    pub(crate) fn allow(
+        &self,
+        role: RoleId,
+        version: u64,
+        check: impl FnOnce(&Statement) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let known = *self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
+        if known != Some((role, version)) {
+            check(&self.statement)?;
+            *self.allowed.lock().unwrap_or_else(PoisonError::into_inner) = Some((role, version));
+        }
+        Ok(())
     }
 
     /// Gives `act` the statement as one that needs no planner, if it is such a one to who sees what `transaction` does.

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use longshore_load::Control;
 use longshore_storage::Datum;
 
+use crate::catalog::SearchPath;
+use crate::database::OpenSession;
 use crate::prepared::{Prepared, Shapes};
 use crate::report::without;
 use crate::sql::{declared_types, secrets};
 use crate::statement::CopyBegin;
 use crate::statement::{Arguments, ClientSettings, SessionContext, SharedWriter, Streams, prepare, temporary};
-use crate::transaction::Block;
+use crate::transaction::{Block, Identity};
 use crate::{Database, Description, Error, Outcome, panics, statement};
 
 /// Executes statements, one after the other.
@@ -30,13 +32,32 @@ pub struct Session {
     prepared: prepare::Named,
     settings: ClientSettings,
     shapes: Shapes,
+    /// Counts it among those of its role, if it has signed in.
+    open: Option<OpenSession>,
 }
 
 impl Database {
-    /// A new session; sessions share the tables and nothing else.
+    /// A new session of the first superuser; sessions share the tables and nothing else.
     #[must_use]
     pub fn session(self: &Arc<Self>) -> Session {
         Session::new(Arc::clone(self))
+    }
+
+    /// A new session of a role, which has proved who it is. It begins with the settings that ALTER ROLE and ALTER DATABASE have
+    /// given it; what of these is no setting any more is left out.
+    ///
+    /// # Errors
+    /// 28000 when there is no such role, or it may not log in; 42501 when it may not connect to the database; 53300 when it
+    /// has as many sessions as it may have.
+    pub fn session_as(self: &Arc<Self>, role: &str) -> Result<Session, Error> {
+        let (id, open) = self.log_in(role)?;
+        let mut session = Session::new(Arc::clone(self));
+        session.open = Some(open);
+        session.block.numbers().set_identity(Identity::of(id));
+        let settings = self.catalog.roles().settings_of_session(id);
+        let control = session.take_control();
+        statement::begin_session(&mut session.context(self, &control), &settings);
+        Ok(session)
     }
 }
 
@@ -46,6 +67,10 @@ impl Session {
             Block::new(Arc::clone(&database.transactions), database.catalog.log().cloned(), database.is_read_only());
         let (streams, prepared, settings) = (Streams::default(), prepare::Named::new(), ClientSettings::default());
         let shapes = Shapes::default();
+        let (numbers, superuser) = (block.numbers(), database.config().superuser.as_str());
+        if *numbers.path().user != *superuser {
+            numbers.set_path(SearchPath { user: superuser.into(), ..SearchPath::clone(&numbers.path()) });
+        }
         Self {
             database,
             in_block: None,
@@ -56,6 +81,7 @@ impl Session {
             prepared,
             settings,
             shapes,
+            open: None,
         }
     }
 
@@ -207,6 +233,24 @@ impl Session {
             shapes: &mut self.shapes,
             control,
         }
+    }
+
+    /// The name of the role that the session belongs to: who signed in, or whom SET SESSION AUTHORIZATION has said.
+    #[must_use]
+    pub fn session_user(&self) -> String {
+        self.database.catalog.roles().name(self.block.numbers().identity().session)
+    }
+
+    /// The name of the role that the session acts as: as [`Session::session_user`], unless SET ROLE has said another one.
+    #[must_use]
+    pub fn current_user(&self) -> String {
+        self.database.catalog.roles().name(self.block.numbers().identity().current)
+    }
+
+    /// Whether the role that the session acts as is a superuser.
+    #[must_use]
+    pub fn is_superuser(&self) -> bool {
+        self.block.numbers().checked_role(&self.database.catalog).is_none()
     }
 
     /// Whether a transaction block is open: BEGIN was executed, and neither COMMIT nor ROLLBACK since.

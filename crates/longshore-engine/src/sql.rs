@@ -24,6 +24,7 @@ pub(crate) mod expansion;
 pub(crate) mod explain;
 pub(crate) mod expressions;
 pub(crate) mod frames;
+pub(crate) mod grants;
 mod grouping;
 pub(crate) mod headings;
 pub(crate) mod in_text;
@@ -46,12 +47,14 @@ pub(crate) mod recursive;
 mod recursive_view;
 pub(crate) mod references;
 pub(crate) mod repeated;
+pub(crate) mod roles;
 pub(crate) mod rows;
 pub(crate) mod schema_elements;
 pub(crate) mod secrets;
 pub(crate) mod sequence;
 pub(crate) mod set_constraints;
 pub(crate) mod set_functions;
+pub(crate) mod set_identity;
 pub(crate) mod set_returning;
 mod set_returning_order;
 pub(crate) mod shape;
@@ -83,12 +86,15 @@ use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, 
 use create_as::WithData;
 use dialect::LongshoreDialect;
 use domain::DomainStatement;
+use grants::PrivilegeStatement;
 use objects::ObjectStatement;
 use options::shown_place;
 use pivot::PivotStatement;
+use roles::RoleStatement;
 use schema_elements::SchemaElements;
 use sequence::SequenceStatement;
 use set_constraints::SetConstraints;
+use set_identity::SetIdentity;
 
 /// One statement, parsed.
 #[derive(Debug)]
@@ -127,6 +133,12 @@ pub(crate) enum Parsed {
     SchemaElements(SchemaElements),
     /// SET CONSTRAINTS.
     SetConstraints(SetConstraints),
+    /// What there is to say of roles.
+    Role(Box<RoleStatement>),
+    /// SET ROLE and SET SESSION AUTHORIZATION.
+    Identity(SetIdentity),
+    /// GRANT, REVOKE and ALTER DEFAULT PRIVILEGES.
+    Privilege(Box<PrivilegeStatement>),
 }
 
 /// Parses exactly one statement, with or without a semicolon behind it.
@@ -224,6 +236,14 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
             }
             shorthand::select_into(statement);
         }
+        other => write_out_parts(other)?,
+    }
+    Ok(parsed)
+}
+
+/// Writes out what the queries and expressions of a statement of our own syntax have of it.
+fn write_out_parts(parsed: &mut Parsed) -> Result<(), Error> {
+    match parsed {
         Parsed::CopyFrom(copy) => {
             if let CopySource::Query(query) = &mut copy.source {
                 write_out_query(query)?;
@@ -256,6 +276,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
             }
         }
         Parsed::Empty
+        | Parsed::Sql(_)
         | Parsed::CreateFrom(_)
         | Parsed::Export(_)
         | Parsed::Import(_)
@@ -265,9 +286,12 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
         | Parsed::Backup(_)
         | Parsed::Pivot(_)
         | Parsed::SchemaElements(_)
-        | Parsed::SetConstraints(_) => {}
+        | Parsed::SetConstraints(_)
+        | Parsed::Role(_)
+        | Parsed::Identity(_)
+        | Parsed::Privilege(_) => {}
     }
-    Ok(parsed)
+    Ok(())
 }
 
 /// Writes out what a query that stands in another statement has of our own syntax.
@@ -303,6 +327,12 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         Parsed::Pivot(Box::new(pivot))
     } else if let Some(create) = create_as::create_table_as(parser)? {
         Parsed::Sql(Box::new(create))
+    } else if let Some(statement) = roles::statement(parser)? {
+        Parsed::Role(Box::new(statement))
+    } else if let Some(set) = set_identity::statement(parser)? {
+        Parsed::Identity(set)
+    } else if let Some(statement) = grants::statement(parser)? {
+        Parsed::Privilege(Box::new(statement))
     } else if let Some(alter) = alter::statement(parser)? {
         Parsed::AlterTable(Box::new(alter))
     } else if let Some(statement) = objects::statement(parser)? {

@@ -17,6 +17,8 @@ mod discard;
 mod drop;
 mod export;
 mod foreign;
+mod grants;
+mod identity;
 mod import;
 mod index;
 mod insert;
@@ -24,7 +26,10 @@ mod merge;
 mod nature;
 mod new_folder;
 mod objects;
+mod own_block;
 mod own_types;
+mod owner;
+mod owners;
 mod pivot;
 pub(crate) mod prepare;
 mod query;
@@ -34,6 +39,9 @@ mod renames;
 mod reset;
 pub(crate) mod resolve;
 pub(crate) mod restore;
+mod rights;
+mod role_names;
+mod roles;
 mod rows;
 mod run_prepared;
 mod schema_elements;
@@ -72,7 +80,7 @@ use prepare::Execution;
 use query::{explain, run_query};
 use reset::reset_settings;
 
-use crate::catalog::{Catalog, Entry};
+use crate::catalog::{Catalog, Entry, RoleId};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
 use crate::prepared::Shapes;
 use crate::sql::{self, Parsed, build, slips};
@@ -97,6 +105,11 @@ impl Context<'_> {
     /// What `name` stands for to the statement's transaction.
     pub(crate) fn entry(&self, name: &str) -> Option<Entry> {
         self.transaction.entry(&self.database.catalog, name)
+    }
+
+    /// To whom belongs what it makes.
+    pub(crate) fn creator(&self) -> RoleId {
+        self.transaction.numbers().identity().current
     }
 
     /// What its queries run in.
@@ -151,6 +164,10 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
     }
     match &parsed {
         Parsed::Empty => return Ok(Outcome::done("")),
+        Parsed::Identity(set) => {
+            session.block.refuse_if_failed()?;
+            return identity::set(&mut session, set).inspect_err(|_| session.block.fail());
+        }
         Parsed::Sql(statement) => {
             if !transaction::ends_block(statement) {
                 session.block.refuse_if_failed()?;
@@ -163,6 +180,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
                 return Ok(outcome);
             }
             resolved.inspect_err(|_| session.block.fail())?;
+            rights::check_session(&session, &parsed).inspect_err(|_| session.block.fail())?;
             if let Some(outcome) = settings::set(session.database, statement) {
                 return outcome.inspect_err(|_| session.block.fail());
             }
@@ -198,10 +216,20 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
         _ => {
             session.block.refuse_if_failed()?;
             resolved.inspect_err(|_| session.block.fail())?;
+            rights::check_session(&session, &parsed).inspect_err(|_| session.block.fail())?;
         }
+    }
+    if let Parsed::Role(statement) = &parsed {
+        roles::check_setting(&mut session, statement).inspect_err(|_| session.block.fail())?;
     }
     if let Parsed::Sql(statement) = &mut parsed {
         setting_calls::done(sql, statement, session.settings).inspect_err(|_| session.block.fail())?;
+    }
+    if let Parsed::Role(statement) = &parsed
+        && roles::is_of_several_steps(statement)
+        && !session.block.is_open()
+    {
+        return own_block::execute(session, parsed).await;
     }
     let SessionContext { database, block, streams, control, .. } = session;
     let nature = nature(&parsed, &database.catalog);
@@ -257,8 +285,7 @@ fn settings_behind(
 
 /// Lets the session look through the schemas that its settings name by now.
 fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Outcome, Error> {
-    let numbers = session.block.numbers();
-    numbers.set_path(schemas::search_path(&numbers.path(), &session.settings.value("search_path"))?);
+    identity::follow(session)?;
     Ok(outcome)
 }
 
@@ -275,6 +302,15 @@ fn with_hint(error: Error, catalog: &Catalog) -> Error {
         hint if hint.is_empty() => error,
         hint => Error::not_found(message + &hint),
     }
+}
+
+/// Lets the session of a role begin with settings. What of them is no setting any more is left out.
+pub(crate) fn begin_session(session: &mut SessionContext<'_>, settings: &[(String, String)]) {
+    for (name, value) in settings {
+        // Nobody is there yet to be told.
+        let _ = set_config::set_text(session, name, value, false);
+    }
+    let _ = identity::follow(session);
 }
 
 /// Executes `statement` if it sets something that there is.
@@ -302,6 +338,9 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Summarize(query) => Box::pin(summarize::summarize(context, query)).await,
         Parsed::Pivot(statement) => Box::pin(pivot::pivot(context, *statement)).await,
         Parsed::SetConstraints(set) => foreign::set_constraints(context, set.constraints.as_deref(), set.deferred),
+        Parsed::Role(statement) => roles::run(context, &statement),
+        Parsed::Privilege(statement) => Box::pin(grants::run(context, &statement)).await,
+        Parsed::Identity(_) => Err(Error::internal("who a session acts as is no matter of a transaction")),
         Parsed::SchemaElements(_) => Err(Error::internal("what is made with a schema is a statement of its own")),
         Parsed::Sql(statement) => Box::pin(execute_tree(context, *statement)).await,
     }
@@ -364,8 +403,6 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
         Statement::DropDomain(drop) => {
             user_types::drop_types(context, drop.if_exists, std::slice::from_ref(&drop.name), "DROP DOMAIN")
         }
-        Statement::Grant(grant) => objects::grant(&grant),
-        Statement::Revoke(revoke) => objects::revoke(&revoke),
         Statement::ExplainTable { table_name, .. } => show::describe(context, &table_name).await,
         Statement::ShowTables { .. } | Statement::ShowViews { .. } => show::show_tables(context, &statement),
         other => Err(refuse::statement(&other)),

@@ -7,6 +7,7 @@
 
 mod block;
 mod frozen;
+mod identity;
 mod last_numbers;
 mod lookup;
 mod modes;
@@ -25,6 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 pub(crate) use block::Ended;
 use frozen::Frozen;
+pub(crate) use identity::Identity;
 pub(crate) use last_numbers::LastNumbers;
 use longshore_load::Control;
 use longshore_storage::{ColumnRange, Commit, Isolation, Relation, Snapshot, Time, Transaction, Transactions};

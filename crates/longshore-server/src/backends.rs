@@ -71,10 +71,6 @@ impl Backends {
     pub(crate) fn cancel_all(&self) {
         lock(&self.all).values().for_each(|backend| backend.cancel());
     }
-
-    pub(crate) fn len(&self) -> usize {
-        lock(&self.all).len()
-    }
 }
 
 impl Backend {

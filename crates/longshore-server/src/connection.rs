@@ -7,6 +7,7 @@ mod copy;
 mod extended;
 mod outcome;
 mod settings;
+mod sign_in;
 mod simple;
 pub(crate) mod startup;
 

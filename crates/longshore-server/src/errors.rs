@@ -47,11 +47,6 @@ impl Told {
         Self { severity: Severity::Notice, ..Self::error("00000", message) }
     }
 
-    /// Whether the connection ends.
-    pub(crate) fn is_fatal(&self) -> bool {
-        self.severity == Severity::Fatal
-    }
-
     /// Appends it as a message.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let mut message = Writing::new(out, if self.severity == Severity::Notice { b'N' } else { b'E' });

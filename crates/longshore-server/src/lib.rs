@@ -14,6 +14,7 @@
 //! - `protocol`: messages as bytes
 //! - `errors`: errors and notices as messages
 //! - `values`: values of rows and parameters as bytes
+//! - `scram`: proofs of passwords
 //! - `stream`: sockets as messages
 //! - `backends`: the connections that are there, and cancellation
 //! - `connection`: what is done about each message
@@ -35,6 +36,7 @@ use std::time::Duration;
 
 use futures::{Stream, StreamExt};
 use longshore_engine::Database;
+use ring::rand::{SecureRandom, SystemRandom};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -75,6 +77,8 @@ pub(crate) struct Shared {
     pub(crate) database: Arc<Database>,
     pub(crate) config: ServerConfig,
     pub(crate) backends: Arc<Backends>,
+    /// What the salts of roles that do not exist are made of.
+    pub(crate) secret: [u8; 32],
     /// How the server ends, once it does.
     pub(crate) ending: watch::Sender<Option<Shutdown>>,
 }
@@ -119,8 +123,10 @@ impl Server {
             }
             None => None,
         };
-        let ending = watch::Sender::new(None);
-        Ok(Self { shared: Arc::new(Shared { database, config, backends: Arc::default(), ending }), tcp, unix })
+        let mut secret = [0; 32];
+        SystemRandom::new().fill(&mut secret).map_err(|_| io::Error::other("the system gives no random numbers"))?;
+        let (backends, ending) = (Arc::default(), watch::Sender::new(None));
+        Ok(Self { shared: Arc::new(Shared { database, config, backends, secret, ending }), tcp, unix })
     }
 
     /// The addresses that it listens on.

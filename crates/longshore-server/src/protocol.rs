@@ -4,6 +4,7 @@
 
 pub(crate) mod backend;
 pub(crate) mod frontend;
+pub(crate) mod sasl;
 
 use std::fmt;
 

@@ -17,7 +17,7 @@ use longshore_storage::{Commit, CommitError, Isolation, Relation, RelationId, Tr
 use super::image::TableImage;
 use super::log::CatalogLog;
 use super::operations::Operations;
-use super::{Catalog, Definitions, Entry, LOADS, Rules, Sequence, Table, is_temporary, next_version};
+use super::{Catalog, Definitions, Entry, LOADS, RoleId, Rules, Sequence, Table, is_temporary, next_version};
 use crate::Error;
 
 /// What is done once it is known what becomes of a change.
@@ -34,6 +34,8 @@ pub(crate) struct Change {
     pub(crate) definitions: Definitions,
     /// What was loaded.
     pub(super) ledger: Option<Arc<Table>>,
+    /// To whom belongs what is new.
+    pub(super) creator: Option<RoleId>,
     /// The rules of tables that get others.
     pub(super) rules: Vec<(Arc<Table>, Arc<Rules>)>,
     pub(super) then: Vec<Act>,
@@ -86,6 +88,7 @@ impl Catalog {
         let _alone = self.alone();
         let mut draft = self.draft();
         let result = change(&mut draft)?;
+        draft.own_new(self);
         draft.drop_lost_comments();
         self.check_names(&draft)?;
         if let Some(fork) = &self.fork {
@@ -118,6 +121,7 @@ impl Catalog {
         let _alone = self.alone();
         let mut draft = self.draft();
         let result = change(&mut draft)?;
+        draft.own_new(self);
         draft.drop_lost_comments();
         self.check_names(&draft)?;
         let mut transaction = transactions.begin(Isolation::Snapshot);
@@ -173,7 +177,12 @@ impl Catalog {
         let mut sequences = self.sequences.write().unwrap_or_else(PoisonError::into_inner);
         swap(&mut *entries, &mut draft.entries);
         swap(&mut *sequences, &mut draft.sequences);
-        swap(&mut *self.definitions.write().unwrap_or_else(PoisonError::into_inner), &mut draft.definitions);
+        let mut definitions = self.definitions.write().unwrap_or_else(PoisonError::into_inner);
+        swap(&mut *definitions, &mut draft.definitions);
+        if !Arc::ptr_eq(&definitions.roles, &draft.definitions.roles) {
+            self.roles_version.store(next_version(), Ordering::Release);
+        }
+        drop(definitions);
         swap(&mut *self.ledger.write().unwrap_or_else(PoisonError::into_inner), &mut draft.ledger);
         for (table, rules) in &mut draft.rules {
             swap(&mut *table.rules.write().unwrap_or_else(PoisonError::into_inner), rules);

@@ -1,11 +1,14 @@
-//! What a database has beside tables, views and sequences: schemas, types that users made, and what people have said of its objects (COMMENT ON).
+//! What a database has beside tables, views and sequences: schemas, types that users made, roles, who may do what, and what
+//! people have said of its objects (COMMENT ON).
 //!
 //! Not here: which schemas a session looks through (`search_path`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::UserType;
+use super::access::{Access, DefaultsOf};
+use super::acl::Acl;
+use super::{Roles, UserType};
 use crate::error::TEMPORARY;
 use crate::sql::names::{self, SCHEMA};
 
@@ -17,7 +20,7 @@ pub(crate) fn is_temporary(name: &str) -> bool {
     names::parts(name).0.starts_with(TEMPORARY)
 }
 
-/// Schemas and comments.
+/// Schemas, types, roles, privileges and comments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Definitions {
     /// All but `public`, those of the system, and those of temporary tables.
@@ -27,9 +30,14 @@ pub(crate) struct Definitions {
     /// Types that users made.
     pub(crate) types: BTreeMap<String, Arc<UserType>>,
     pub(crate) comments: BTreeMap<Commented, String>,
+    pub(crate) roles: Arc<Roles>,
+    /// Owners and privileges, where they are not the usual ones.
+    pub(crate) access: BTreeMap<Commented, Access>,
+    /// What new objects grant, where it is not the usual.
+    pub(crate) defaults: BTreeMap<DefaultsOf, Acl>,
 }
 
-/// What a comment is about.
+/// What a comment is about, or privileges are on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Commented {
     Database,

@@ -3,7 +3,7 @@
 use super::image::{Image, TableImage};
 use super::operations::{self, Operation};
 use super::wire::Reader;
-use super::{Commented, Key, Role, kind_name};
+use super::{Commented, Key, Role, RoleId, kind_name};
 use crate::Error;
 use crate::sql::names;
 
@@ -46,6 +46,30 @@ pub(crate) fn describe(payload: &[u8]) -> Result<Vec<String>, Error> {
             }
             Operation::Type => format!("there is the type {}", names::quoted(&of_operation.text()?)),
             Operation::TypeGone => format!("type {} goes", names::quoted(&of_operation.text()?)),
+            Operation::Role => {
+                let id = of_operation.number()?;
+                let role = u32::try_from(id).ok().and_then(|id| image.definitions.roles.get(RoleId(id)));
+                match role {
+                    Some(role) => format!("role {id} is {}", names::quoted(&role.name)),
+                    None => format!("role {id} goes"),
+                }
+            }
+            Operation::Membership => {
+                let (role, member) = (of_operation.number()?, of_operation.number()?);
+                let verb = if of_operation.flag()? { "is" } else { "is not" };
+                format!("role {member} {verb} a member of role {role}")
+            }
+            Operation::RoleSettings => match of_operation.optional(Reader::number)? {
+                Some(role) => format!("sessions of role {role} begin with other settings"),
+                None => "sessions begin with other settings".to_owned(),
+            },
+            Operation::DefaultPrivileges => {
+                format!("what role {} makes grants other privileges", of_operation.number()?)
+            }
+            Operation::Access => {
+                let on = super::image::take_commented(&mut of_operation)?;
+                format!("{} has another owner or other privileges", commented(&on))
+            }
             Operation::NameFree => format!("no table and no view is called {}", names::quoted(&of_operation.text()?)),
             Operation::SequenceGone => format!("sequence number {} goes", of_operation.number()?),
             Operation::SequenceState => {

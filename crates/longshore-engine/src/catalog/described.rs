@@ -6,22 +6,27 @@ use super::{Catalog, Change, Commented, Definitions, Entry, UserType};
 use crate::error::TEMPORARY;
 
 impl Change {
-    /// Lets the comments on a table, view or sequence and its parts follow it to another name.
+    /// Lets the comments and privileges on a table, view or sequence and its parts follow it to another name.
     pub(crate) fn move_comments(&mut self, from: &str, to: &str) {
         self.map_comments(|on| if on.relation() == Some(from) { on.renamed(to) } else { on });
     }
 
-    /// Gives what comments are about to a closure, which may say that it is called otherwise now.
+    /// Gives what comments and privileges are about to a closure, which may say that it is called otherwise now.
     pub(crate) fn map_comments(&mut self, map: impl Fn(Commented) -> Commented) {
         let comments = std::mem::take(&mut self.definitions.comments);
         self.definitions.comments = comments.into_iter().map(|(on, text)| (map(on), text)).collect();
+        let access = std::mem::take(&mut self.definitions.access);
+        self.definitions.access = access.into_iter().map(|(on, access)| (map(on), access)).collect();
     }
 
-    /// Forgets comments on what is not there any more.
+    /// Forgets comments and privileges on what is not there any more.
     pub(super) fn drop_lost_comments(&mut self) {
         let mut comments = std::mem::take(&mut self.definitions.comments);
         comments.retain(|on, _| self.has(on));
         self.definitions.comments = comments;
+        let mut access = std::mem::take(&mut self.definitions.access);
+        access.retain(|on, _| self.has(on));
+        self.definitions.access = access;
     }
 
     fn has(&self, on: &Commented) -> bool {

@@ -8,7 +8,10 @@
 //! Others may change the catalog of the database meanwhile. The commit fails if that concerns what the block has changed, or
 //! what this depends on.
 //!
-//! Not here: which statements there are for that (`statement/nature`), the block itself (`transaction`).
+//! Not here: which statements there are for that (`statement/nature`), the block itself (`transaction`), how definitions of
+//! both are put together (`merge`).
+
+mod merge;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -185,6 +188,7 @@ impl Catalog {
             loads: self.loads.clone(),
             changing: Mutex::default(),
             version: AtomicU64::new(next_version()),
+            roles_version: AtomicU64::new(self.roles_version()),
             log: OnceLock::new(),
             ddl: tokio::sync::Mutex::default(),
             fork: Some(Fork { origin: Arc::clone(self), began, acts: Mutex::default() }),
@@ -234,6 +238,7 @@ impl Catalog {
         *self.entries.write().unwrap_or_else(PoisonError::into_inner) = contents.entries;
         *self.sequences.write().unwrap_or_else(PoisonError::into_inner) = contents.sequences;
         *self.definitions.write().unwrap_or_else(PoisonError::into_inner) = contents.definitions;
+        self.roles_version.store(next_version(), Ordering::Release);
         self.version.store(next_version(), Ordering::Release);
         fork.undo(mark.then, mark.otherwise);
     }
@@ -299,8 +304,8 @@ impl Fork {
             return Err(conflict(&format!("has changed what {name} stands for")));
         }
         let is_changed = before != after;
-        if loses(before, &now.definitions) || is_changed && *before != now.definitions {
-            return Err(conflict("has changed schemas, types or comments"));
+        if loses(before, &now.definitions) {
+            return Err(conflict("has changed schemas or types"));
         }
         let mut merged = Change::default();
         let Contents { mut entries, mut sequences, ledger, .. } = now.clone();
@@ -316,7 +321,8 @@ impl Fork {
         }
         merged.entries = entries;
         merged.sequences = sequences;
-        merged.definitions.clone_from(if is_changed { after } else { &now.definitions });
+        merged.definitions =
+            if is_changed { merge::definitions(before, after, &now.definitions)? } else { now.definitions.clone() };
         merged.ledger = ledger;
         Ok(merged)
     }
@@ -329,7 +335,7 @@ fn loses(before: &Definitions, after: &Definitions) -> bool {
         || !before.lacks_public && after.lacks_public
 }
 
-fn conflict(what: &str) -> Error {
+pub(super) fn conflict(what: &str) -> Error {
     Error::new(
         ErrorKind::Conflict,
         format!("another session {what} since this transaction block changed definitions; nothing was kept: try again"),

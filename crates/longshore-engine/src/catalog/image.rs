@@ -10,6 +10,7 @@
 //! `docs/format.md` describes every byte. Not here: rows, columns and indexes (`longshore-storage`).
 
 mod references;
+mod roles;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -126,25 +127,15 @@ impl Operations {
         for (on, text) in after.comments.iter().filter(|(on, text)| before.comments.get(on) != Some(text)) {
             self.comment(on, Some(text));
         }
+        roles::describe(self, before, after);
     }
 
     fn comment(&mut self, on: &Commented, text: Option<&str>) {
-        let (kind, of, name) = match on {
-            Commented::Database => (0, "", ""),
-            Commented::Schema(name) => (1, name.as_str(), ""),
-            Commented::Relation(name) => (2, name.as_str(), ""),
-            Commented::Index(of, name) => (3, of.as_str(), name.as_str()),
-            Commented::Column(of, name) => (4, of.as_str(), name.as_str()),
-            Commented::Constraint(of, name) => (5, of.as_str(), name.as_str()),
-            Commented::Type(name) => (6, name.as_str(), ""),
-        };
-        if is_temporary(of) {
+        if is_of_temporary(on) {
             return;
         }
         let writer = self.begin(Operation::Comment);
-        writer.byte(kind);
-        writer.text(of);
-        writer.text(name);
+        put_commented(writer, on);
         writer.optional(text, Writer::text);
     }
 }
@@ -160,7 +151,26 @@ fn take_domain(reader: &mut Reader<'_>) -> Result<Domain, Error> {
     })
 }
 
-fn take_commented(reader: &mut Reader<'_>) -> Result<Commented, Error> {
+fn is_of_temporary(on: &Commented) -> bool {
+    on.relation().is_some_and(is_temporary) || matches!(on, Commented::Type(name) if is_temporary(name))
+}
+
+fn put_commented(writer: &mut Writer, on: &Commented) {
+    let (kind, of, name) = match on {
+        Commented::Database => (0, "", ""),
+        Commented::Schema(name) => (1, name.as_str(), ""),
+        Commented::Relation(name) => (2, name.as_str(), ""),
+        Commented::Index(of, name) => (3, of.as_str(), name.as_str()),
+        Commented::Column(of, name) => (4, of.as_str(), name.as_str()),
+        Commented::Constraint(of, name) => (5, of.as_str(), name.as_str()),
+        Commented::Type(name) => (6, name.as_str(), ""),
+    };
+    writer.byte(kind);
+    writer.text(of);
+    writer.text(name);
+}
+
+pub(super) fn take_commented(reader: &mut Reader<'_>) -> Result<Commented, Error> {
     let (kind, of, name) = (reader.byte()?, reader.text()?, reader.text()?);
     Ok(match kind {
         0 => Commented::Database,
@@ -252,6 +262,11 @@ impl Image {
                     None => drop(self.definitions.comments.remove(&on)),
                 }
             }
+            Operation::Role => roles::take_role(reader, &mut self.definitions)?,
+            Operation::Membership => roles::take_membership(reader, &mut self.definitions)?,
+            Operation::RoleSettings => roles::take_settings(reader, &mut self.definitions)?,
+            Operation::DefaultPrivileges => roles::take_defaults(reader, &mut self.definitions)?,
+            Operation::Access => roles::take_access(reader, &mut self.definitions)?,
             Operation::Ledger => self.ledger = Some(RelationId(take_u32(reader)?)),
             Operation::SequenceAltered => {
                 let altered = SequenceImage::take(reader)?;

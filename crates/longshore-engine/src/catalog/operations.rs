@@ -35,10 +35,20 @@ pub(crate) enum Operation {
     Type,
     /// Such a type is gone.
     TypeGone,
+    /// There is a role, or none any more.
+    Role,
+    /// Somebody is a member of a role, or not any more.
+    Membership,
+    /// What sessions begin with.
+    RoleSettings,
+    /// What new objects grant.
+    DefaultPrivileges,
+    /// Who owns something, and who may do what with it.
+    Access,
 }
 
 impl Operation {
-    const ALL: [(u8, Operation); 13] = [
+    const ALL: [(u8, Operation); 18] = [
         (1, Operation::Table),
         (2, Operation::View),
         (3, Operation::Sequence),
@@ -52,6 +62,11 @@ impl Operation {
         (11, Operation::Comment),
         (12, Operation::Type),
         (13, Operation::TypeGone),
+        (14, Operation::Role),
+        (15, Operation::Membership),
+        (16, Operation::RoleSettings),
+        (17, Operation::DefaultPrivileges),
+        (18, Operation::Access),
     ];
 
     pub(crate) fn take(reader: &mut Reader<'_>) -> Result<Self, Error> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::definitions::SYSTEM_SCHEMAS;
-use super::{Catalog, Entry};
+use super::{Catalog, Commented, Entry, ObjectClass, Privileges, RoleId};
 use crate::error::TEMPORARY;
 use crate::sql::names::{self, SCHEMA, USER};
 use crate::{Error, ErrorKind};
@@ -20,13 +20,18 @@ pub(crate) struct SearchPath {
     pub(crate) said: Vec<String>,
     /// The schema of its temporary tables.
     pub(crate) temporary: Arc<str>,
+    /// The role that the session acts as, which `$user` stands for.
+    pub(crate) user: Arc<str>,
+    /// The same if it may not look into every schema.
+    pub(crate) role: Option<RoleId>,
 }
 
 impl Default for SearchPath {
     /// That of a new session.
     fn default() -> Self {
         let number = NEXT_TEMPORARY.fetch_add(1, Ordering::Relaxed);
-        Self { said: Self::default_schemas(), temporary: format!("{TEMPORARY}{number}").into() }
+        let temporary = format!("{TEMPORARY}{number}").into();
+        Self { said: Self::default_schemas(), temporary, user: USER.into(), role: None }
     }
 }
 
@@ -44,8 +49,10 @@ impl SearchPath {
     /// Whether a name that says no schema means what `public` holds, whatever else there is.
     pub(crate) fn is_public(&self, catalog: &Catalog) -> bool {
         self.said == Self::default_schemas()
-            && catalog.definitions(|definitions| !definitions.lacks_public && !definitions.schemas.contains(USER))
+            && catalog
+                .definitions(|definitions| !definitions.lacks_public && !definitions.schemas.contains(&*self.user))
             && !self.has_temporary(catalog)
+            && self.may_look_into(catalog, SCHEMA)
     }
 
     /// Whether the session has temporary tables, views or sequences.
@@ -53,11 +60,18 @@ impl SearchPath {
         catalog.has_names_from(&names::in_schema(&self.temporary, ""))
     }
 
+    /// Whether the session finds what a schema holds.
+    fn may_look_into(&self, catalog: &Catalog, schema: &str) -> bool {
+        let Some(role) = self.role else { return true };
+        let on = Commented::Schema(schema.to_owned());
+        catalog.definitions(|definitions| definitions.may(role, &on, ObjectClass::Schema, Privileges::USAGE))
+    }
+
     /// The schemas that are there, in the order of the path. That of temporary tables comes first, unless it is named.
     pub(crate) fn schemas(&self, catalog: &Catalog, with_implicit: bool) -> Vec<String> {
         let own = |schema: &String| match schema.as_str() {
             "pg_temp" => self.temporary.to_string(),
-            "$user" => USER.to_owned(),
+            "$user" => self.user.to_string(),
             _ => schema.clone(),
         };
         let mut schemas: Vec<String> = Vec::new();
@@ -70,7 +84,7 @@ impl SearchPath {
         }
         for schema in self.said.iter().map(own) {
             let is_there = catalog.has_schema(&schema) && (schema != *self.temporary || self.has_temporary(catalog));
-            if is_there && !schemas.contains(&schema) {
+            if is_there && !schemas.contains(&schema) && self.may_look_into(catalog, &schema) {
                 schemas.push(schema);
             }
         }
@@ -89,8 +103,8 @@ impl SearchPath {
             return Ok(self.temporary.to_string());
         }
         let said = self.said.iter().filter(|schema| *schema != "pg_temp");
-        let mut said = said.map(|schema| if schema == "$user" { USER } else { schema.as_str() });
-        said.find(|schema| catalog.has_schema(schema))
+        let mut said = said.map(|schema| if schema == "$user" { &*self.user } else { schema.as_str() });
+        said.find(|schema| catalog.has_schema(schema) && self.may_look_into(catalog, schema))
             .map(str::to_owned)
             .ok_or_else(|| Error::new(ErrorKind::NoSchema, "no schema has been selected to create in"))
     }

@@ -345,7 +345,8 @@ impl Queries {
             return Ok(None);
         }
         let Parameters { plans, values, .. } = parameters;
-        let state = State { version: self.files.catalog.version(), rules: rules.cloned(), time };
+        let identity = planner.transaction.numbers().identity();
+        let state = State { version: self.files.catalog.version(), rules: rules.cloned(), time, identity };
         let kept = if let Some(kept) = plans.get(statement, &state) {
             kept
         } else {

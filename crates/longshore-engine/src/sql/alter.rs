@@ -68,6 +68,14 @@ pub(crate) enum Action {
     Layout(Option<Ident>),
 }
 
+impl AlterTable {
+    /// Whether it is OWNER TO and nothing else.
+    pub(crate) fn changes_owner_only(&self) -> bool {
+        let is_owner = |action: &Action| matches!(action, Action::Plain(operation) if matches!(operation.as_ref(), AlterTableOperation::OwnerTo { .. }));
+        self.actions.iter().all(is_owner)
+    }
+}
+
 /// The statement if it is one; otherwise the parser has not moved.
 pub(super) fn statement(parser: &mut Parser) -> Result<Option<AlterTable>, Error> {
     if !parser.parse_keywords(&[Keyword::ALTER, Keyword::TABLE]) {

@@ -35,6 +35,14 @@ pub(crate) fn table_of(column: &mut ColumnDef) -> Option<&mut ObjectName> {
     }
 }
 
+/// The same, to be read.
+pub(crate) fn table_in(column: &ColumnDef) -> Option<&ObjectName> {
+    match &column.data_type {
+        DataType::Custom(table, _) if column.name.value == MARK => Some(table),
+        _ => None,
+    }
+}
+
 /// Puts columns in the place of LIKE.
 pub(super) fn read_tokens(tokens: &mut Vec<TokenWithSpan>) {
     let words: Vec<&Token> = tokens.iter().map(|token| &token.token).filter(|token| !is_space(token)).take(6).collect();

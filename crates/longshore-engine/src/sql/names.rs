@@ -13,8 +13,8 @@ use crate::error::shown_names;
 
 /// The only catalog there is.
 pub(crate) const CATALOG: &str = "longshore";
-/// The only user there is, who owns everything.
-pub(crate) const USER: &str = "longshore";
+/// The first superuser, if it is not called otherwise.
+pub(crate) const USER: &str = crate::config::SUPERUSER;
 /// The schema that there is from the beginning.
 pub(crate) const SCHEMA: &str = "public";
 

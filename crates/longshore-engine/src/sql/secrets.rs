@@ -1,4 +1,4 @@
-//! Secrets in the text of statements: the values of options such as `SECRET_ACCESS_KEY`.
+//! Secrets in the text of statements: the values of options such as `SECRET_ACCESS_KEY`, and the passwords of roles.
 //!
 //! They stand in no message, no record of statements and no view. The text is looked at as the splitter of statements
 //! does, so that it need not be valid SQL. Not here: which options are secret (`sql::options`).
@@ -59,10 +59,12 @@ fn unquoted(text: &str) -> String {
 fn places(sql: &[u8]) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     let mut at = 0;
+    let mut statement = RoleWords::default();
     while at < sql.len() {
         if is_name_byte(sql[at]) {
             let end = name_end(sql, at);
-            let is_secret = std::str::from_utf8(&sql[at..end]).is_ok_and(is_secret);
+            let word = std::str::from_utf8(&sql[at..end]);
+            let is_secret = word.is_ok_and(|word| is_secret(word) || statement.is_before_password(word, &sql[end..]));
             at = end;
             if is_secret {
                 let start = value_start(sql, at);
@@ -72,10 +74,35 @@ fn places(sql: &[u8]) -> Vec<Range<usize>> {
                 }
             }
         } else {
+            if sql[at] == b';' {
+                statement = RoleWords::default();
+            }
             at = token_end(sql, at);
         }
     }
     places
+}
+
+/// Whether a statement is one about a role, by the words that it begins with: elsewhere PASSWORD is a name as any.
+#[derive(Default)]
+struct RoleWords {
+    is_verb: bool,
+    is_about_role: bool,
+}
+
+impl RoleWords {
+    /// Takes the next word; whether a password stands behind it.
+    fn is_before_password(&mut self, word: &str, behind: &[u8]) -> bool {
+        let is = |words: &[&str]| words.iter().any(|known| known.eq_ignore_ascii_case(word));
+        if self.is_about_role {
+            // NULL is none.
+            return is(&["password"])
+                && !behind.trim_ascii_start().get(..4).is_some_and(|null| null.eq_ignore_ascii_case(b"null"));
+        }
+        self.is_about_role = self.is_verb && is(&["role", "user", "group"]);
+        self.is_verb = is(&["create", "alter"]);
+        false
+    }
 }
 
 fn name_end(sql: &[u8], at: usize) -> usize {
@@ -130,6 +157,12 @@ mod tests {
             ("(SESSION_TOKEN := oops)", "(SESSION_TOKEN := '***')"),
             ("(SECRET_ACCESS_KEY 'never closed, X 1)", "(SECRET_ACCESS_KEY '***'"),
             ("SELECT 'SECRET_ACCESS_KEY x' -- SESSION_TOKEN y", "SELECT 'SECRET_ACCESS_KEY x' -- SESSION_TOKEN y"),
+            ("CREATE ROLE a LOGIN PASSWORD 'x''y' SUPERUSER", "CREATE ROLE a LOGIN PASSWORD '***' SUPERUSER"),
+            ("SELECT 1; alter user a password sesame", "SELECT 1; alter user a password '***'"),
+            (
+                "ALTER ROLE a PASSWORD NULL; SELECT password FROM t",
+                "ALTER ROLE a PASSWORD NULL; SELECT password FROM t",
+            ),
             ("SELECT my_session_token, ä FROM t", "SELECT my_session_token, ä FROM t"),
         ] {
             assert_eq!(without_secrets(sql), expected, "{sql}");

@@ -22,11 +22,12 @@ use sqlparser::ast::{AlterColumnOperation, AlterIndexOperation, AlterTableOperat
 
 use draft::Draft;
 
-use crate::catalog::{Entry, Sequence};
+use crate::catalog::{Commented, Entry, Sequence};
 use crate::sql::alter::{Action, AlterTable};
 use crate::sql::names;
 use crate::sql::objects::{ObjectChange, ObjectKind};
-use crate::statement::{Context, renames};
+use crate::sql::roles::RoleSpec;
+use crate::statement::{Context, owner, renames, role_names};
 use crate::{Error, Outcome};
 
 /// Alters a table; or a view, sequence or index, as far as that is altered as tables are.
@@ -75,6 +76,7 @@ async fn replace(context: &Context<'_>, draft: Draft) -> Result<(), Error> {
     }
     // Rows that are there take numbers of them.
     catalog.change(|change| {
+        change.created_by(context.creator());
         change.sequences.extend(new.iter().map(|sequence| (sequence.name.clone(), std::sync::Arc::clone(sequence))));
         Ok(())
     })?;
@@ -92,13 +94,12 @@ async fn replace(context: &Context<'_>, draft: Draft) -> Result<(), Error> {
 
 /// Does what ALTER TABLE says of something that is no table.
 async fn of_other(context: &Context<'_>, alter: &AlterTable, name: &str, kind: ObjectKind) -> Result<Outcome, Error> {
-    let mut notices = Vec::new();
     for action in &alter.actions {
         let change = match action {
             Action::Schema(schema) => ObjectChange::Schema(schema.clone()),
             Action::Plain(operation) => match operation.as_ref() {
                 AlterTableOperation::OwnerTo { new_owner } => {
-                    notices.extend(renames::owner_notice(&new_owner.to_string()));
+                    owner::change(context, &Commented::Relation(name.to_owned()), &owner_of(new_owner)?)?;
                     continue;
                 }
                 AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(to) } => {
@@ -114,7 +115,16 @@ async fn of_other(context: &Context<'_>, alter: &AlterTable, name: &str, kind: O
         };
         renames::change(context, kind, name, &change).await?;
     }
-    Ok(Outcome::done("ALTER TABLE").with_notices(notices))
+    Ok(Outcome::done("ALTER TABLE"))
+}
+
+/// The role that OWNER TO names.
+fn owner_of(owner: &sqlparser::ast::Owner) -> Result<RoleSpec, Error> {
+    match owner {
+        sqlparser::ast::Owner::Ident(name) => role_names::owner_named(name),
+        sqlparser::ast::Owner::CurrentRole | sqlparser::ast::Owner::CurrentUser => Ok(RoleSpec::CurrentUser),
+        sqlparser::ast::Owner::SessionUser => Ok(RoleSpec::SessionUser),
+    }
 }
 
 fn not_on(name: &str, kind: ObjectKind) -> Error {
@@ -205,8 +215,7 @@ fn apply(context: &Context<'_>, draft: &mut Draft, action: Action, notices: &mut
         }
         AlterTableOperation::SetOptionsParens { options } => draft.storage.set(&options),
         AlterTableOperation::OwnerTo { new_owner } => {
-            notices.extend(renames::owner_notice(&new_owner.to_string()));
-            Ok(())
+            owner::change(context, &Commented::Relation(draft.before.name.clone()), &owner_of(&new_owner)?)
         }
         other => Err(Error::unsupported(format!("ALTER TABLE ... {other} is not supported"))),
     }

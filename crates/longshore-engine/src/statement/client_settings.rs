@@ -68,6 +68,10 @@ const SETTINGS: [Setting; 24] = [
 
 const MESSAGES: [&str; 9] = ["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"];
 
+/// The names of what says who the session acts as.
+pub(super) const ROLE: &str = "role";
+pub(super) const SESSION_AUTHORIZATION: &str = "session_authorization";
+
 /// Values that are not as they are at first.
 type Values = BTreeMap<&'static str, String>;
 
@@ -135,9 +139,10 @@ impl ClientSettings {
         Some(self.set(setting, &values, reach).map(|()| done))
     }
 
-    /// All of them as they were at first; `is_open` says that a block is open.
+    /// All of them as they were at first, but for who the session acts as; `is_open` says that a block is open.
     pub(crate) fn reset(&mut self, is_open: bool) {
-        self.change(Reach::new(false, is_open), Values::clear);
+        let is_kept = |name: &str| name == ROLE || name == SESSION_AUTHORIZATION;
+        self.change(Reach::new(false, is_open), |values| values.retain(|name, _| is_kept(name)));
     }
 
     /// A block has ended. Returns whether it had set something.
@@ -157,6 +162,19 @@ impl ClientSettings {
     /// The value of one of them.
     pub(crate) fn value(&self, name: &str) -> String {
         self.shown().find(|(known, _)| *known == name).map_or_else(String::new, |(_, value)| value)
+    }
+
+    /// What was set of one of them.
+    pub(crate) fn kept(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// Keeps a value that others have looked at, or forgets it.
+    pub(crate) fn put(&mut self, name: &'static str, value: Option<&str>, reach: Reach) {
+        self.change(reach, |values| match value {
+            Some(value) => drop(values.insert(name, value.to_owned())),
+            None => drop(values.remove(name)),
+        });
     }
 
     /// Keeps a value that others have looked at.
@@ -247,7 +265,8 @@ fn setting(name: &str) -> Option<&'static Setting> {
     all().find(|Setting(known, ..)| known.eq_ignore_ascii_case(name))
 }
 
-fn text(value: &Expr) -> Option<String> {
+/// What a value says.
+pub(crate) fn text(value: &Expr) -> Option<String> {
     match value {
         Expr::Identifier(word) => Some(word.value.clone()),
         Expr::Value(value) => match &value.value {

@@ -162,6 +162,7 @@ impl Replace {
         let catalog = &context.database.catalog;
         // What is replaced is freed after the catalog is open to others again.
         let replaced = catalog.change(|change| {
+            change.created_by(context.creator());
             let (entries, sequences) = (&mut change.entries, &mut change.sequences);
             if let Some(existing) = entries.get(&table.name) {
                 if self.if_not_exists {

@@ -2,7 +2,8 @@
 
 use sqlparser::ast::{DiscardObject, Reset};
 
-use super::{SessionContext, reset_settings, temporary};
+use super::{SessionContext, identity, reset_settings, temporary};
+use crate::sql::set_identity::SetIdentity;
 use crate::{Error, ErrorKind, Outcome};
 
 /// Forgets settings, prepared statements, temporary tables and the last numbers of sequences, or one of these. Kept plans are
@@ -17,6 +18,8 @@ pub(super) fn discard(session: &mut SessionContext<'_>, what: DiscardObject) -> 
         ));
     }
     if is_all {
+        let set = SetIdentity { is_session: true, is_local: false, role: None, is_reset: true };
+        identity::set(session, &set)?;
         reset_settings(session, &Reset::ALL)?;
         session.prepared.clear();
     }

@@ -69,6 +69,7 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
     let mut entries: Vec<Entry> = tables.into_values().map(Entry::Table).collect();
     entries.extend(views.into_values().map(|view| Entry::View(Arc::new(view))));
     catalog.change(|change| {
+        change.created_by(context.creator());
         for entry in entries {
             check_free(change.entries.insert(entry.name().to_owned(), entry))?;
         }
@@ -310,7 +311,10 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             | Parsed::Summarize(_)
             | Parsed::Pivot(_)
             | Parsed::SchemaElements(_)
-            | Parsed::SetConstraints(_) => {
+            | Parsed::SetConstraints(_)
+            | Parsed::Role(_)
+            | Parsed::Identity(_)
+            | Parsed::Privilege(_) => {
                 return Err(foreign(&path, "this", "COPY table FROM 'file'"));
             }
         };

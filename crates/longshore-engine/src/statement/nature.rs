@@ -4,7 +4,7 @@ use sqlparser::ast::{ObjectType, Statement};
 
 use crate::catalog::Catalog;
 use crate::sql::domain::DomainVerb;
-use crate::sql::objects::{ObjectStatement, Upkeep};
+use crate::sql::objects::{AlterObject, ObjectChange, ObjectStatement, Upkeep};
 use crate::sql::sequence::{SequenceStatement, Verb};
 use crate::sql::{self, Parsed, names};
 use crate::statement::with_changes;
@@ -29,6 +29,8 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         Parsed::Export(_) => Nature::Export("EXPORT DATABASE"),
         Parsed::Backup(_) => Nature::Export("BACKUP DATABASE"),
         Parsed::Import(_) => Nature::NonTransactionalDdl("IMPORT DATABASE"),
+        Parsed::Role(_) | Parsed::Privilege(_) => Nature::Ddl,
+        Parsed::Identity(_) => Nature::Reads,
         Parsed::SchemaElements(_) | Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => {
             Nature::Ddl
         }
@@ -36,13 +38,14 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         Parsed::AlterTable(alter) => {
             let table = names::relation(&alter.name).ok().and_then(|name| catalog.table(&name));
             let is_own = table.is_some_and(|table| catalog.is_own(&table));
-            if is_own { Nature::Ddl } else { Nature::NonTransactionalDdl("ALTER TABLE") }
+            if is_own || alter.changes_owner_only() { Nature::Ddl } else { Nature::NonTransactionalDdl("ALTER TABLE") }
         }
         Parsed::Domain(statement) => match statement.verb {
             DomainVerb::Create { .. } => Nature::Ddl,
             _ => Nature::NonTransactionalDdl("ALTER DOMAIN"),
         },
         Parsed::Object(statement) => match statement.as_ref() {
+            ObjectStatement::Alter(AlterObject { change: ObjectChange::Owner(_), .. }) => Nature::Ddl,
             ObjectStatement::Alter(_) => Nature::NonTransactionalDdl("ALTER"),
             ObjectStatement::Comment(_) => Nature::Ddl,
             ObjectStatement::Upkeep(Upkeep { is_vacuum: true, .. }) => Nature::NonTransactionalDdl("VACUUM"),

@@ -1,15 +1,15 @@
-//! What is done to objects as wholes: OWNER TO, SET SCHEMA, RENAME of views and sequences, COMMENT ON, VACUUM and ANALYZE, and
-//! who may do what. There is one user, who owns everything and may do everything.
+//! What is done to objects as wholes: OWNER TO, SET SCHEMA, RENAME of views and sequences, COMMENT ON, VACUUM and ANALYZE.
 //!
-//! Not here: tables (`alter`), schemas (`schemas`).
+//! Not here: tables (`alter`), schemas (`schemas`), who owns what (`owners`).
 
-use sqlparser::ast::{Grant, Grantee, GranteeName, ObjectName, Revoke};
+use sqlparser::ast::ObjectName;
 
 use crate::catalog::{Catalog, Commented, Entry, UserType};
-use crate::sql::names::{self, USER};
 use crate::sql::objects::{AlterObject, CommentStatement, ObjectChange, ObjectKind, ObjectStatement, Upkeep};
-use crate::statement::renames::{change, owner_notice, renamed};
-use crate::statement::{Context, schemas, storage, user_types};
+use crate::sql::{build, names};
+use crate::statement::renames::{change, renamed};
+use crate::statement::role_names::owner_named;
+use crate::statement::{Context, owner, schemas, storage, user_types};
 use crate::{Error, ErrorKind, Outcome};
 
 /// Does what a statement says of an object.
@@ -60,8 +60,17 @@ async fn alter_object(context: &Context<'_>, alter: &AlterObject) -> Result<Outc
             None => Error::not_found(format!("{} {shown} does not exist", kind.name())),
         });
     }
-    if let ObjectChange::Owner(owner) = what {
-        return Ok(Outcome::done(tag).with_notices(owner_notice(&owner.value).into_iter().collect()));
+    if let ObjectChange::Owner(to) = what {
+        let what = match kind {
+            ObjectKind::Schema => Commented::Schema(schemas::name_of(name)?),
+            ObjectKind::Database => Commented::Database,
+            ObjectKind::Type | ObjectKind::Domain => Commented::Type(key),
+            // An index belongs to who owns its table.
+            ObjectKind::Index => return Ok(Outcome::done(tag)),
+            _ => Commented::Relation(key),
+        };
+        owner::change(context, &what, &owner_named(to)?)?;
+        return Ok(Outcome::done(tag));
     }
     if let Some(user_type) = catalog.user_type(&key) {
         let to = renamed(catalog, &key, what)?;
@@ -175,35 +184,31 @@ async fn keep_up(context: &Context<'_>, upkeep: &Upkeep) -> Result<Outcome, Erro
             }
         }
     }
-    if upkeep.is_vacuum {
-        let names: Vec<&ObjectName> = upkeep.tables.iter().map(|(name, _)| name).collect();
-        return storage::vacuum(context, &names).await;
-    }
-    // What there is to know of a table is gathered as its rows come.
-    Ok(Outcome::done("ANALYZE"))
-}
-
-/// GRANT, which gives the only user what it has anyway.
-pub(crate) fn grant(grant: &Grant) -> Result<Outcome, Error> {
-    allowed(&grant.grantees, "GRANT")
-}
-
-/// REVOKE, which the owner of everything does not feel.
-pub(crate) fn revoke(revoke: &Revoke) -> Result<Outcome, Error> {
-    allowed(&revoke.grantees, "REVOKE")
-}
-
-fn allowed(grantees: &[Grantee], tag: &str) -> Result<Outcome, Error> {
-    for grantee in grantees {
-        let name = match &grantee.name {
-            Some(GranteeName::ObjectName(name)) => name.to_string(),
-            _ => continue,
-        };
-        let is_known = name.eq_ignore_ascii_case("public") || owner_notice(&name).is_none();
-        if !is_known {
-            return Err(Error::no_object(format!("role \"{name}\" does not exist; there is one user, {USER}")));
+    let catalog = &context.database.catalog;
+    let (mut own, mut notices) = (upkeep.tables.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), Vec::new());
+    if let Some(role) = context.transaction.numbers().checked_role(catalog) {
+        if own.is_empty() {
+            let tables = context.entries().into_iter().filter(|entry| matches!(entry, Entry::Table(_)));
+            own.extend(tables.map(|entry| build::written(entry.name())));
+        }
+        let verb = if upkeep.is_vacuum { "vacuum" } else { "analyze" };
+        own.retain(|name| {
+            let name = names::relation(name).unwrap_or_default();
+            let is_own = catalog.definitions(|known| known.owns(role, &Commented::Relation(name.clone())));
+            if !is_own {
+                let name = names::own(&name);
+                notices.push(format!("skipping \"{name}\" --- only table or database owner can {verb} it"));
+            }
+            is_own
+        });
+        if own.is_empty() {
+            return Ok(Outcome::done(verb.to_uppercase()).with_notices(notices));
         }
     }
-    let notice = format!("{tag} has no effect: there is one user, {USER}, who may do everything");
-    Ok(Outcome::done(tag).with_notices(vec![notice]))
+    if upkeep.is_vacuum {
+        let names: Vec<&ObjectName> = own.iter().collect();
+        return storage::vacuum(context, &names).await.map(|outcome| outcome.with_notices(notices));
+    }
+    // What there is to know of a table is gathered as its rows come.
+    Ok(Outcome::done("ANALYZE").with_notices(notices))
 }

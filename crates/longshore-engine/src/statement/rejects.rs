@@ -61,6 +61,7 @@ impl Rejects {
         let made = Arc::new(context.database.relation(name, reject_schema()));
         // In one step with the look at the catalog, so that nobody drops the table in between.
         context.database.catalog.change(|change| {
+            change.created_by(context.creator());
             let entries = &mut change.entries;
             let relation = match entries.get(name) {
                 Some(Entry::Table(table)) if is_for_rejects(table) => Arc::clone(&table.relation),

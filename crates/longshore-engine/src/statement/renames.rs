@@ -8,18 +8,11 @@ use sqlparser::ast::{TableAlias, TableFactor, VisitMut, VisitorMut};
 
 use crate::Error;
 use crate::catalog::{Catalog, Commented, Entry, Origin, Sequence, View};
-use crate::sql::names::{self, USER};
+use crate::sql::names;
 use crate::sql::objects::{ObjectChange, ObjectKind};
 use crate::sql::{self, build};
 use crate::statement::resolve::check_schema;
 use crate::statement::{Context, view};
-
-/// What there is to say of an owner that is not the one that there is.
-pub(crate) fn owner_notice(owner: &str) -> Option<String> {
-    let is_known =
-        [USER, "current_user", "session_user", "current_role"].iter().any(|known| owner.eq_ignore_ascii_case(known));
-    (!is_known).then(|| format!("role {owner} does not exist; everything belongs to {USER}, the only user"))
-}
 
 /// Renames a view or sequence, or moves it to another schema.
 pub(crate) async fn change(

@@ -37,7 +37,10 @@ pub(crate) fn resolve(parsed: &mut Parsed, sql: &str, catalog: &Catalog, path: &
         | Parsed::Checkpoint
         | Parsed::Backup(_)
         | Parsed::SchemaElements(_)
-        | Parsed::SetConstraints(_) => Ok(()),
+        | Parsed::SetConstraints(_)
+        | Parsed::Role(_)
+        | Parsed::Identity(_) => Ok(()),
+        Parsed::Privilege(statement) => names.privilege(statement),
         Parsed::CopyFrom(copy) => {
             copy.table = names.existing_text(&copy.table)?;
             if let CopySource::Query(query) = &mut copy.source {

@@ -8,7 +8,7 @@ use longshore_storage::Datum;
 use sqlparser::ast::Expr;
 
 use super::shaped::point_query_outcome;
-use super::{Context, SessionContext, end_of_transaction, execute_tree, foreign, prepare};
+use super::{Context, SessionContext, end_of_transaction, execute_tree, foreign, prepare, rights};
 use crate::datafusion::Parameters;
 use crate::prepared::{Done, PointQueryPlan, Prepared};
 use crate::report::without;
@@ -36,6 +36,7 @@ pub(crate) async fn execute_prepared(
     };
     block.refuse_if_failed()?;
     prepared.check_count(given).inspect_err(|_| block.fail())?;
+    rights::check_prepared(database, block, prepared).inspect_err(|_| block.fail())?;
     let nature = if prepared.changes_rows() { Nature::Writes } else { Nature::Reads };
     let outcome = block
         .run(nature, control, async |transaction| {

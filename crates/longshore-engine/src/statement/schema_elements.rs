@@ -3,7 +3,6 @@
 //! Outside of a transaction block it has one to itself. Names without a schema mean the new one first.
 
 use std::pin::Pin;
-use std::sync::Arc;
 
 use crate::catalog::SearchPath;
 use crate::sql::{self, Parsed, schema_elements::SchemaElements};
@@ -30,7 +29,7 @@ pub(super) fn create<'a>(
                     let schema = made(&parts.schema)?;
                     let mut said = path.said.clone();
                     said.insert(0, schema);
-                    block.numbers().set_path(SearchPath { said, temporary: Arc::clone(&path.temporary) });
+                    block.numbers().set_path(SearchPath { said, ..SearchPath::clone(&path) });
                     Ok(outcome)
                 });
             }

@@ -5,8 +5,7 @@ use sqlparser::ast::{Expr, Ident, ObjectName, ObjectNamePart, SchemaName, SqlOpt
 use crate::catalog::{Catalog, Entry, SearchPath};
 use crate::sql::names;
 use crate::sql::objects::{ObjectChange, ObjectKind};
-use crate::statement::renames::{self, owner_notice};
-use crate::statement::{Context, drop, sequence};
+use crate::statement::{Context, drop, renames, role_names, sequence};
 use crate::{Error, ErrorKind, Outcome};
 
 /// The one name that the name of a schema consists of.
@@ -34,8 +33,15 @@ pub(crate) fn create(
 ) -> Result<Outcome, Error> {
     let mut notices = Vec::new();
     let name = name_said(schema)?;
+    let catalog = &context.database.catalog;
+    let mut creator = context.creator();
     if let SchemaName::NamedAuthorization(_, owner) | SchemaName::UnnamedAuthorization(owner) = schema {
-        notices.extend(owner_notice(&owner.value));
+        let role = role_names::named(context, &role_names::owner_named(owner)?)?;
+        let all = catalog.roles();
+        if !all.is_member_of(creator, role) {
+            return Err(role_names::denied(format!("must be member of role \"{}\"", all.name(role))));
+        }
+        creator = role;
     }
     if further.iter().any(Option::is_some) {
         return Err(Error::unsupported("CREATE SCHEMA takes a name and AUTHORIZATION only"));
@@ -46,7 +52,6 @@ pub(crate) fn create(
             format!("unacceptable schema name \"{name}\": the prefix \"pg_\" is reserved for system schemas"),
         ));
     }
-    let catalog = &context.database.catalog;
     if catalog.has_schema(&name) {
         if if_not_exists {
             notices.push(format!("schema \"{name}\" already exists, skipping"));
@@ -55,6 +60,7 @@ pub(crate) fn create(
         return Err(Error::new(ErrorKind::SchemaExists, format!("schema \"{name}\" already exists")));
     }
     catalog.change(|change| {
+        change.created_by(creator);
         if name == names::SCHEMA {
             change.definitions.lacks_public = false;
         } else {

@@ -24,7 +24,7 @@ pub(crate) fn run(context: &Context<'_>, statement: &SequenceStatement) -> Resul
                 return Ok(Outcome::done("CREATE SEQUENCE"));
             }
             let definition = SequenceDefinition::new(name, options, ColumnType::BigInt)?;
-            add(catalog, &Arc::new(Sequence::new(name.clone(), definition, owner.flatten())))?;
+            add(context, &Arc::new(Sequence::new(name.clone(), definition, owner.flatten())))?;
             Ok(Outcome::done("CREATE SEQUENCE"))
         }
         Verb::Alter { if_exists } => {
@@ -79,8 +79,9 @@ fn owner_of(catalog: &Catalog, (table, column): &(String, String)) -> Result<Own
 }
 
 /// Enters a sequence, whose name must be free.
-fn add(catalog: &Catalog, sequence: &Arc<Sequence>) -> Result<(), Error> {
-    catalog.change(|change| {
+fn add(context: &Context<'_>, sequence: &Arc<Sequence>) -> Result<(), Error> {
+    context.database.catalog.change(|change| {
+        change.created_by(context.creator());
         let name = &sequence.name;
         if let Some(existing) = change.entries.get(name) {
             return Err(Error::exists(format!("{name} is a {}; choose another name", existing.kind())));

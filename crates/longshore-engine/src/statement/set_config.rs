@@ -9,9 +9,10 @@ use sqlparser::ast::{
     SelectItem, Set, SetExpr, Statement, Value,
 };
 
-use super::client_settings::Reach;
-use super::{SessionContext, follow_path, set};
+use super::client_settings::{ROLE, Reach, SESSION_AUTHORIZATION};
+use super::{SessionContext, follow_path, identity, rights, set};
 use crate::sql::names;
+use crate::sql::set_identity::SetIdentity;
 use crate::{Error, Outcome, RowStream};
 
 /// Executes `statement` if it is nothing but a call of the function.
@@ -38,6 +39,23 @@ pub(super) fn set_config(session: &mut SessionContext<'_>, statement: &Statement
 }
 
 fn run(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool) -> Result<Outcome, Error> {
+    set_text(session, name, value, is_local)?;
+    let schema = Schema::new(vec![Field::new("set_config", DataType::Utf8, true)]);
+    let row = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(StringArray::from(vec![value]))]);
+    Ok(Outcome::Rows(RowStream::from_batch(row.map_err(|error| Error::internal(error.to_string()))?)))
+}
+
+/// Sets something to what a text says.
+pub(super) fn set_text(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool) -> Result<(), Error> {
+    if session.block.numbers().checked_role(&session.database.catalog).is_some() {
+        rights::check_set(name)?;
+    }
+    let is_session = name.eq_ignore_ascii_case(SESSION_AUTHORIZATION);
+    if is_session || name.eq_ignore_ascii_case(ROLE) {
+        let role = (is_session || value != "none").then(|| value.to_owned());
+        let set = SetIdentity { is_session, is_local, role, is_reset: false };
+        return identity::set(session, &set).map(|_| ());
+    }
     if name.eq_ignore_ascii_case("search_path") {
         super::schemas::path_of(value)?;
         session.settings.keep("search_path", value, Reach::new(is_local, session.block.is_open()));
@@ -51,7 +69,5 @@ fn run(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool
             || Err(Error::no_object(format!("unrecognized configuration parameter {}", names::literal(name))));
         set(session, &statement).unwrap_or_else(unknown)?;
     }
-    let schema = Schema::new(vec![Field::new("set_config", DataType::Utf8, true)]);
-    let row = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(StringArray::from(vec![value]))]);
-    Ok(Outcome::Rows(RowStream::from_batch(row.map_err(|error| Error::internal(error.to_string()))?)))
+    Ok(())
 }

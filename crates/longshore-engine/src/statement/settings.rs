@@ -30,6 +30,11 @@ pub(crate) fn set(database: &Database, statement: &Statement) -> Option<Result<O
     Some(set.map(|()| Outcome::done("SET")).map_err(|problem| Error::invalid(format!("{name}: {problem}"))))
 }
 
+/// Whether a setting is one of the whole database.
+pub(crate) fn is_of_database(name: &str) -> bool {
+    matches!(name, "autovacuum" | "autovacuum_naptime" | "max_wal_size" | "checkpoint_timeout" | "wal_writer_delay")
+}
+
 /// The settings that SHOW knows, and their values.
 pub(crate) fn settings(database: &Database) -> Vec<(&'static str, String)> {
     let AutovacuumSettings { is_on, naptime } = database.autovacuum.settings();

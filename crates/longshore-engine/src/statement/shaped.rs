@@ -1,6 +1,6 @@
 //! Statements whose shape needs no planner. Not here: how they are known (`prepared/shapes`).
 
-use super::{Context, SessionContext, end_of_transaction, execute_with_actions, foreign, resolve};
+use super::{Context, SessionContext, end_of_transaction, execute_with_actions, foreign, resolve, rights};
 use crate::prepared::{Done, Shaped};
 use crate::sql;
 use crate::transaction::Nature;
@@ -10,6 +10,7 @@ use crate::{Error, Outcome, Report, RowStream};
 pub(super) async fn execute(session: SessionContext<'_>, shaped: Shaped<'_>, sql: &str) -> Result<Outcome, Error> {
     let SessionContext { database, block, streams, control, .. } = session;
     block.refuse_if_failed()?;
+    rights::check_prepared(database, block, &shaped.prepared).inspect_err(|_| block.fail())?;
     let nature = if shaped.prepared.changes_rows() { Nature::Writes } else { Nature::Reads };
     let path = block.numbers().path();
     let outcome = block

@@ -10,7 +10,7 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, ShowStatementOptions, St
 use crate::catalog::{Entry, LOADS, is_temporary};
 use crate::datafusion::loads_schema;
 use crate::sql::{names, repeated};
-use crate::statement::{ClientSettings, Context, refuse, settings, time_settings, transaction, view};
+use crate::statement::{ClientSettings, Context, identity, refuse, settings, time_settings, transaction, view};
 use crate::transaction::Block;
 use crate::{Database, Error, Outcome, RowStream, blocking};
 
@@ -158,6 +158,7 @@ pub(crate) fn show_setting(
     all.extend(transaction::settings(block));
     all.extend(time_settings::shown(block));
     all.extend(client.shown());
+    all.extend(identity::shown(database, block, client));
     all.sort_unstable_by_key(|(name, _)| name.to_lowercase());
     let wanted = match variable.iter().map(|ident| ident.value.to_lowercase()).collect::<Vec<_>>().join(" ") {
         wanted if wanted == "time zone" => "timezone".to_owned(),

@@ -47,7 +47,7 @@ pub(crate) fn create_type(
     name: &ObjectName,
     representation: Option<&UserDefinedTypeRepresentation>,
 ) -> Result<Outcome, Error> {
-    make(&context.database.catalog, &names::relation(name)?, enumeration(representation)?)?;
+    make(context, &names::relation(name)?, enumeration(representation)?)?;
     Ok(Outcome::done("CREATE TYPE"))
 }
 
@@ -66,8 +66,9 @@ pub(crate) fn enumeration(representation: Option<&UserDefinedTypeRepresentation>
     Ok(UserType::Enum(labels))
 }
 
-fn make(catalog: &Catalog, name: &str, user_type: UserType) -> Result<(), Error> {
-    catalog.change(|change| {
+fn make(context: &Context<'_>, name: &str, user_type: UserType) -> Result<(), Error> {
+    context.database.catalog.change(|change| {
+        change.created_by(context.creator());
         if change.definitions.types.contains_key(name) || change.entries.contains_key(name) {
             return Err(exists(name));
         }
@@ -82,7 +83,7 @@ pub(crate) async fn domain(context: &Context<'_>, statement: DomainStatement) ->
     if matches!(statement.verb, DomainVerb::Create { .. }) {
         let types = catalog.definitions(|definitions| definitions.types.clone());
         let (key, made) = made_domain(statement, &types)?;
-        make(catalog, &key, made)?;
+        make(context, &key, made)?;
         return Ok(Outcome::done("CREATE DOMAIN"));
     }
     let DomainStatement { name, verb } = statement;

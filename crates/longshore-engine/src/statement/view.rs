@@ -34,6 +34,7 @@ pub(crate) async fn create_view(context: &Context<'_>, create: CreateView) -> Re
     }
     schema(context, &view).await?;
     catalog.change(|change| {
+        change.created_by(context.creator());
         let entries = &mut change.entries;
         if let Some(existing) = entries.get(&view.name) {
             check_replaceable(existing, create.or_replace)?;

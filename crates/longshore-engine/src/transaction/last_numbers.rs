@@ -1,12 +1,13 @@
 //! What the transactions of a session know of it: the numbers that sequences gave it last, which `currval` and `lastval`
-//! answer, its random numbers, and the schemas that it looks through.
+//! answer, its random numbers, who it acts as, and the schemas that it looks through.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::identity::{Identity, SessionIdentity};
 use super::random_numbers::RandomNumbers;
 use super::temporary::TemporaryTables;
-use crate::catalog::{SearchPath, Sequence};
+use crate::catalog::{Catalog, RoleId, SearchPath, Sequence};
 use crate::{Error, ErrorKind};
 
 /// The last number of each sequence that a session took one of, and its search path.
@@ -14,6 +15,7 @@ use crate::{Error, ErrorKind};
 pub(crate) struct LastNumbers {
     numbers: Mutex<Numbers>,
     path: Mutex<Arc<SearchPath>>,
+    identity: SessionIdentity,
     /// Its temporary tables that do not outlive a transaction as they are.
     pub(crate) temporary: TemporaryTables,
     /// What `random()` gives.
@@ -40,6 +42,21 @@ impl LastNumbers {
     /// Lets the session look through other schemas.
     pub(crate) fn set_path(&self, path: SearchPath) {
         *self.path.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(path);
+    }
+
+    /// Who the session acts as.
+    pub(crate) fn identity(&self) -> Identity {
+        self.identity.get()
+    }
+
+    /// Lets the session act as somebody else.
+    pub(crate) fn set_identity(&self, identity: Identity) {
+        self.identity.set(identity);
+    }
+
+    /// The role whose privileges are to be checked; `None` for a superuser.
+    pub(crate) fn checked_role(&self, catalog: &Catalog) -> Option<RoleId> {
+        self.identity.checked_role(catalog)
     }
 
     /// Forgets the numbers that the session took.

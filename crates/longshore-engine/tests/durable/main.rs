@@ -10,5 +10,6 @@ mod inspect;
 mod kills;
 mod new_tables;
 mod once;
+mod roles;
 mod support;
 mod unlogged;

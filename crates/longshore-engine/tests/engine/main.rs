@@ -10,6 +10,7 @@ mod on_codes;
 mod options;
 mod query;
 mod query_support;
+mod roles;
 mod session;
 mod shapes;
 mod slt;

@@ -104,7 +104,9 @@ impl Connection {
         let Self { wire, session, registered, .. } = self;
         let (begin, mut begun) = mpsc::unbounded_channel();
         // If nobody listens, nothing will come either.
-        session.watch_copy(move |copy| drop(begin.send(copy)));
+        session.watch_copy(move |copy| {
+            let _ = begin.send(copy);
+        });
         let (give, data) = mpsc::channel(UNDER_WAY);
         let (data_out, mut take) = mpsc::channel(UNDER_WAY);
         session.set_input(Input { data, current: Bytes::new(), has_ended: false });

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Connection;
+use super::{Connection, sign_in};
 use crate::Shared;
 use crate::errors::Told;
-use crate::protocol::backend::{self, Authentication};
+use crate::protocol::backend;
 use crate::protocol::frontend::Opening;
 use crate::protocol::{MAJOR, MINOR};
 use crate::stream::{Failure, Wire};
@@ -48,11 +48,18 @@ pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin) {
         let _ = wire.flush().await;
         return;
     };
-    let mut session = shared.database.session();
+    let mut session = match shared.database.session_as(&user) {
+        Ok(session) => session,
+        Err(error) => {
+            Told::fatal(error.kind().sqlstate(), error.to_string()).write(&mut wire.out);
+            let _ = wire.flush().await;
+            return;
+        }
+    };
     session.copy_postgres_text();
     let (process, key) = (registered.backend.process, registered.backend.key.clone());
     let mut connection = Connection::new(wire, session, Arc::clone(&shared), registered);
-    if let Err(told) = connection.settle(&user, &parameters).await {
+    if let Err(told) = connection.settle(&parameters).await {
         connection.end(&told).await;
         return;
     }
@@ -61,7 +68,7 @@ pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin) {
 }
 
 /// Why a connection ends before it has begun.
-enum Ended {
+pub(super) enum Ended {
     Gone,
     Told(Told),
 }
@@ -116,7 +123,11 @@ async fn begin(wire: &mut Wire, shared: &Shared, origin: Origin) -> Result<Optio
     if matches!(parameters.remove("replication").as_deref(), Some("true" | "on" | "yes" | "1" | "database")) {
         return Err(fatal("0A000", "replication connections are not supported"));
     }
-    sign_in(wire, shared, origin, &user).await?;
+    if shared.config.trust && origin != Origin::Network {
+        sign_in::trust(wire);
+    } else {
+        sign_in::by_password(wire, shared, &user).await?;
+    }
     if database != shared.config.name {
         return Err(fatal(
             "3D000",
@@ -126,22 +137,13 @@ async fn begin(wire: &mut Wire, shared: &Shared, origin: Origin) -> Result<Optio
     Ok(Some(SignedIn { user, parameters, has_long_key: minor >= LONG_KEYS_MINOR }))
 }
 
-fn fatal(code: &'static str, message: impl Into<String>) -> Ended {
+pub(super) fn fatal(code: &'static str, message: impl Into<String>) -> Ended {
     Ended::Told(Told::fatal(code, message))
-}
-
-/// Lets a client prove who it is.
-async fn sign_in(wire: &mut Wire, shared: &Shared, origin: Origin, user: &str) -> Result<(), Ended> {
-    if !(shared.config.trust && origin != Origin::Network) {
-        return Err(fatal("28000", format!("no way to sign in is offered to user \"{user}\" from here; see --trust")));
-    }
-    backend::authentication(&mut wire.out, &Authentication::Ok);
-    Ok(())
 }
 
 impl Connection {
     /// Sets what the client wants to be set, and tells it what is.
-    async fn settle(&mut self, _user: &str, parameters: &BTreeMap<String, String>) -> Result<(), Told> {
+    async fn settle(&mut self, parameters: &BTreeMap<String, String>) -> Result<(), Told> {
         for (name, value) in parameters {
             // PostgreSQL passes over what is neither a letter nor a digit in the name of an encoding.
             let is_kept = |character: &char| name != "client_encoding" || character.is_ascii_alphanumeric();

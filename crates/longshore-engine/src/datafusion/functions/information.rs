@@ -1,5 +1,5 @@
 //! What a session is told of itself: `version()`, `current_user`, `current_database()`, `pg_typeof(value)` and their like.
-//! There is one user and one database. Which schemas a session looks through is put into calls of `current_schema` and
+//! There is one database. Which schemas a session looks through is put into calls of `current_schema` and
 //! `current_schemas` before they are planned (`statement::resolve`), unless it is `public` alone.
 
 use datafusion::arrow::array::{AsArray, new_empty_array};
@@ -29,9 +29,7 @@ const TOLD: [(&str, &str); 7] = [
 
 /// All these functions.
 pub(in crate::datafusion) fn functions() -> impl Iterator<Item = ScalarUDF> {
-    let told = TOLD.map(|(name, value)| {
-        ScalarUDF::new_from_impl(Told { name, value, signature: Signature::nullary(Volatility::Immutable) })
-    });
+    let told = TOLD.map(|(name, value)| told(name, value.to_owned()));
     let schema = CurrentSchema {
         signature: Signature::one_of(vec![TypeSignature::Nullary, TypeSignature::Any(1)], Volatility::Immutable),
     };
@@ -43,6 +41,11 @@ pub(in crate::datafusion) fn functions() -> impl Iterator<Item = ScalarUDF> {
         ScalarUDF::new_from_impl(Violation { signature: Signature::any(4, Volatility::Volatile) }),
         uuid_in::function(),
     ])
+}
+
+/// A function without arguments that gives a text.
+pub(in crate::datafusion) fn told(name: &'static str, value: String) -> ScalarUDF {
+    ScalarUDF::new_from_impl(Told { name, value, signature: Signature::nullary(Volatility::Immutable) })
 }
 
 /// `current_schema`: what it is given, or `public`.
@@ -113,7 +116,7 @@ impl ScalarUDFImpl for CurrentSchemas {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Told {
     name: &'static str,
-    value: &'static str,
+    value: String,
     signature: Signature,
 }
 
@@ -131,7 +134,7 @@ impl ScalarUDFImpl for Told {
     }
 
     fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        Ok(ColumnarValue::Scalar(ScalarValue::from(self.value)))
+        Ok(ColumnarValue::Scalar(ScalarValue::from(self.value.as_str())))
     }
 }
 

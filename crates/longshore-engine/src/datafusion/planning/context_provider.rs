@@ -31,7 +31,7 @@ use super::names::name_of;
 use super::planner::Planner;
 use super::random;
 use super::type_names::TypeNames;
-use super::{descriptions, information_schema, sequences};
+use super::{descriptions, identity, information_schema, privileges, sequences};
 use crate::datafusion::functions::{excluding, shifted};
 use crate::sql::names::{CATALOG, SCHEMA};
 
@@ -62,6 +62,8 @@ impl Planner {
         let own = sequences::function(name, &self.catalog, &self.transaction);
         let own = own.or_else(|| descriptions::function(name, &self.catalog));
         let own = own.or_else(|| random::function(name, &self.transaction));
+        let own = own.or_else(|| identity::function(name, &self.catalog, &self.transaction));
+        let own = own.or_else(|| privileges::function(name, &self.catalog, &self.transaction));
         own.or_else(|| self.functions.scalar.get(name).cloned())
     }
 

@@ -6,6 +6,7 @@
 
 mod columns;
 mod measures;
+mod privileges;
 
 use std::sync::Arc;
 
@@ -21,9 +22,9 @@ use columns::{
 use measures::Measures;
 
 use super::planner::Planner;
-use crate::catalog::{Entry, Key, Origin, Role, Rules, SYSTEM_SCHEMAS, Table};
+use crate::catalog::{Commented, Entry, Key, Origin, Role, Rules, SYSTEM_SCHEMAS, Table};
 use crate::datafusion::type_name::type_name;
-use crate::sql::names::{self, CATALOG, SCHEMA, USER};
+use crate::sql::names::{self, CATALOG, SCHEMA};
 
 /// The table of this name, if it is one of these.
 pub(super) fn table(planner: &Planner, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
@@ -39,6 +40,11 @@ pub(super) fn table(planner: &Planner, name: &str) -> Result<Option<Arc<dyn Tabl
         "referential_constraints" => (REFERENTIAL_CONSTRAINTS, described.references()),
         "check_constraints" => (CHECK_CONSTRAINTS, described.checks()),
         "sequences" => (SEQUENCES, described.sequences()),
+        "table_privileges" => (privileges::TABLE_PRIVILEGES, described.table_privileges(false)),
+        "role_table_grants" => (privileges::TABLE_PRIVILEGES, described.table_privileges(true)),
+        "column_privileges" => (privileges::COLUMN_PRIVILEGES, described.column_privileges()),
+        "enabled_roles" => (privileges::ENABLED_ROLES, described.enabled_roles()),
+        "applicable_roles" => (privileges::APPLICABLE_ROLES, described.applicable_roles()),
         _ => return Ok(None),
     };
     Ok(Some(columns::made(columns, &rows)?))
@@ -113,7 +119,8 @@ impl Described<'_> {
             schemas.push(SCHEMA.to_owned());
         }
         schemas.sort_unstable();
-        schemas.into_iter().map(|schema| vec![CATALOG.into(), schema.into(), USER.into()]).collect()
+        let owner = |schema: &str| definitions.roles.name(definitions.owner(&Commented::Schema(schema.to_owned())));
+        schemas.into_iter().map(|schema| vec![CATALOG.into(), schema.as_str().into(), owner(&schema).into()]).collect()
     }
 
     fn columns(&self) -> Vec<Vec<Cell>> {

@@ -50,6 +50,7 @@ use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::complexity;
 use crate::datafusion::scan::table::RelationTable;
 use crate::sql::parameters;
+use crate::transaction::Identity;
 
 /// Statements whose plans are kept for one prepared statement: its own, those that find rows for it, and those that
 /// compute what each clause of a MERGE asks for.
@@ -80,12 +81,14 @@ pub(in crate::datafusion) struct State {
     pub(in crate::datafusion) rules: Option<Arc<Rules>>,
     /// The session's settings of time, by which texts were read.
     pub(in crate::datafusion) time: Arc<Settings>,
+    /// Who the session acts as.
+    pub(in crate::datafusion) identity: Identity,
 }
 
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
         let (rules, others) = (self.rules.as_ref().map(Arc::as_ptr), other.rules.as_ref().map(Arc::as_ptr));
-        self.version == other.version && rules == others && self.time == other.time
+        self.version == other.version && rules == others && self.time == other.time && self.identity == other.identity
     }
 }
 

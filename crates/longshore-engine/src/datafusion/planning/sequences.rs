@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
 
-use crate::catalog::{Catalog, Sequence};
+use crate::catalog::{Catalog, Privileges, Sequence};
 use crate::datafusion::errors::external;
 use crate::sql::{in_text, names};
 use crate::transaction::StatementTransaction;
@@ -65,6 +65,15 @@ impl Kind {
         }
     }
 
+    /// The privileges on a sequence of which one is needed.
+    fn privileges(self) -> Privileges {
+        match self {
+            Self::Next => Privileges::USAGE | Privileges::UPDATE,
+            Self::Set => Privileges::UPDATE,
+            Self::Current | Self::Last | Self::Owned => Privileges::USAGE | Privileges::SELECT,
+        }
+    }
+
     fn arguments(self) -> TypeSignature {
         match self {
             Self::Next | Self::Current => TypeSignature::String(1),
@@ -111,6 +120,10 @@ impl Function {
     fn sequence(&self, name: &str) -> std::result::Result<Arc<Sequence>, Error> {
         let name = in_text::relation(name)?;
         if let Some(sequence) = self.catalog.sequence(&name) {
+            let role = self.transaction.numbers().checked_role(&self.catalog);
+            if !(self.kind == Kind::Next && self.catalog.fills_identity(role, &sequence)) {
+                self.catalog.permit(role, &name, self.kind.privileges())?;
+            }
             return Ok(sequence);
         }
         Err(match self.catalog.get(&name) {

@@ -14,7 +14,7 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use longshore_load::Control;
 use sqlparser::ast::{FunctionArg, FunctionArgExpr, ObjectName, ObjectNamePart, TableFactor, TableFunctionArgs};
 
-use crate::catalog::{Catalog, Entry};
+use crate::catalog::{Catalog, Entry, Privileges};
 use crate::datafusion::errors::external;
 use crate::datafusion::scan::storage::StorageTable;
 use crate::sql::{in_text, names};
@@ -67,6 +67,8 @@ impl StorageCalls {
             }
             None => return Err(Error::not_found(format!("table {name} does not exist"))),
         };
+        let role = self.transaction.numbers().checked_role(&self.catalog);
+        self.catalog.permit(role, &name, Privileges::SELECT)?;
         let (transaction, control) = (Arc::clone(&self.transaction), Arc::clone(&self.control));
         Ok(StorageTable { relation: Arc::clone(&table.relation), transaction, control })
     }

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::catalog::is_temporary;
 use crate::sql::alter::{Action, AlterTable};
 use crate::sql::domain::{DomainStatement, DomainVerb};
+use crate::sql::grants::{PrivilegeStatement, Target};
 use crate::sql::objects::{ObjectKind, ObjectStatement};
 use crate::sql::sequence::{SequenceStatement, Verb};
 use crate::sql::{build, like, names};
@@ -146,6 +147,17 @@ impl Resolver<'_> {
             |constraint| Action::Plain(Box::new(AlterTableOperation::AddConstraint { constraint, not_valid: false }));
         alter.actions.extend(further.into_iter().map(add));
         Ok(())
+    }
+
+    pub(super) fn privilege(&mut self, statement: &mut PrivilegeStatement) -> Result<(), Error> {
+        let PrivilegeStatement::Grant(grant) = statement else { return Ok(()) };
+        match &mut grant.on {
+            Target::Tables(names) | Target::Sequences(names) => {
+                names.iter_mut().try_for_each(|name| self.existing(name))
+            }
+            Target::Types(names) => names.iter_mut().try_for_each(|name| self.type_name(name)),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn object(&mut self, statement: &mut ObjectStatement) -> Result<(), Error> {
