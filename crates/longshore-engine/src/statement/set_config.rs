@@ -49,7 +49,8 @@ fn run(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool
         let statement = Statement::Set(Set::SingleAssignment { scope, hivevar: false, variable, values });
         let unknown =
             || Err(Error::no_object(format!("unrecognized configuration parameter {}", names::literal(name))));
-        set(session, &statement).unwrap_or_else(unknown)?;
+        let done = set(session, &statement).unwrap_or_else(unknown)?;
+        follow_path(session, done)?;
     }
     let schema = Schema::new(vec![Field::new("set_config", DataType::Utf8, true)]);
     let row = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(StringArray::from(vec![value]))]);
