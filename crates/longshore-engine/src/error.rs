@@ -10,7 +10,7 @@ pub use kind::ErrorKind;
 
 use longshore_load::{LoadError, SourceError};
 use longshore_storage::native::NativeError;
-use longshore_storage::{CommitError, OutOfMemory, ReplayError, ReplayProblem, TransactionError};
+use longshore_storage::{CommitError, Contention, OutOfMemory, ReplayError, ReplayProblem, TransactionError};
 
 /// Why a statement failed: `Display` is the whole message, with what, where and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Error {
     kind: ErrorKind,
     message: String,
     details: Option<Box<ErrorDetails>>,
+    /// Which other transaction is in the way.
+    contention: Option<Contention>,
 }
 
 impl Error {
@@ -27,7 +29,7 @@ impl Error {
         if message.contains(SEPARATOR) {
             message = shown_names(&message);
         }
-        Self { kind, message, details: None }
+        Self { kind, message, details: None, contention: None }
     }
 
     pub(crate) fn syntax(message: impl Into<String>) -> Self {
@@ -97,7 +99,7 @@ impl Error {
 
     /// The same with another message, which `reword` makes of the one that there is.
     pub(crate) fn reworded(self, reword: impl FnOnce(&str) -> String) -> Self {
-        Self { details: self.details, ..Self::new(self.kind, reword(&self.message)) }
+        Self { details: self.details, contention: self.contention, ..Self::new(self.kind, reword(&self.message)) }
     }
 
     /// The same, about what `details` say.
@@ -123,6 +125,11 @@ impl Error {
                 | ErrorKind::Internal
         );
         if is_about_data && self.details().file.is_none() { self.with_file(file) } else { self }
+    }
+
+    /// Which other transaction is in the way, of a conflict.
+    pub(crate) fn contention(&self) -> Option<Contention> {
+        self.contention
     }
 
     /// What sort of failure it is.
@@ -231,6 +238,7 @@ impl From<TransactionError> for Error {
             TransactionError::IndexName { exists: false, .. } => ErrorKind::NoObject,
             TransactionError::NoSuchRow { .. } => ErrorKind::NotFound,
             TransactionError::NoSuchColumn { .. } => ErrorKind::NoColumn,
+            TransactionError::Deadlock => ErrorKind::Deadlock,
             TransactionError::ReadOnly => ErrorKind::ReadOnly,
             TransactionError::OutOfMemory(_) => ErrorKind::Memory,
             TransactionError::Altered { retry: false, .. }
@@ -245,7 +253,7 @@ impl From<TransactionError> for Error {
             TransactionError::Abandoned => ErrorKind::Internal,
             TransactionError::Cancelled => ErrorKind::Cancelled,
         };
-        Self::new(kind, error.to_string()).about((&error).into())
+        Self { contention: error.contention(), ..Self::new(kind, error.to_string()).about((&error).into()) }
     }
 }
 

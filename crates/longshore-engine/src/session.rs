@@ -1,9 +1,12 @@
 //! A session: one connection's way to execute statements, one after the other.
 
+mod deadline;
+
 use std::fmt;
 use std::io::{Read, Write};
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use longshore_load::Control;
 use longshore_storage::Datum;
@@ -17,6 +20,7 @@ use crate::statement::CopyBegin;
 use crate::statement::{Arguments, ClientSettings, SessionContext, SharedWriter, Streams, prepare, temporary};
 use crate::transaction::{Block, Identity};
 use crate::{Database, Description, Error, Outcome, panics, statement};
+use deadline::Deadline;
 
 /// Executes statements, one after the other.
 pub struct Session {
@@ -125,7 +129,11 @@ impl Session {
     pub async fn execute(&mut self, sql: &str) -> Result<Outcome, Error> {
         let control = self.take_control();
         let database = self.seen();
-        let outcome = panics::caught_in(Box::pin(statement::execute(self.context(&database, &control), sql))).await;
+        let deadline = self.deadline(&control);
+        let mut outcome = panics::caught_in(Box::pin(statement::execute(self.context(&database, &control), sql))).await;
+        if let Some(deadline) = deadline {
+            outcome = deadline.kept(outcome);
+        }
         self.forget_block();
         without(outcome, secrets::values(sql)).map(|outcome| outcome.with_notices(control.take_notices()))
     }
@@ -181,11 +189,14 @@ impl Session {
     pub async fn execute_prepared(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
         let control = self.take_control();
         let arguments = Arguments::Values(values);
-        let database = self.seen();
+        let (database, deadline) = (self.seen(), self.deadline(&control));
         let mut outcome = {
             let execution = pin!(statement::execute_prepared(self.context(&database, &control), prepared, arguments));
             panics::caught_in(execution).await
         };
+        if let Some(deadline) = deadline {
+            outcome = deadline.kept(outcome);
+        }
         if control.has_notices() {
             outcome = outcome.map(|outcome| outcome.with_notices(control.take_notices()));
         }
@@ -205,6 +216,18 @@ impl Session {
             *own = Control::new();
             self.spare_control = Some(control);
         }
+    }
+
+    /// When the statement that begins is cancelled, if `statement_timeout` says so.
+    fn deadline(&self, control: &Arc<Control>) -> Option<Deadline> {
+        self.block.timeouts().statement.map(|timeout| Deadline::after(timeout, control))
+    }
+
+    /// How long the session may be idle in an open transaction block before whoever runs it ends it, as
+    /// `idle_in_transaction_session_timeout` says; `None` is for ever.
+    #[must_use]
+    pub fn idle_in_transaction_session_timeout(&self) -> Option<Duration> {
+        self.block.timeouts().idle_in_transaction
     }
 
     /// The database as the next statement sees it.

@@ -70,6 +70,7 @@ pub(crate) use run_prepared::{Arguments, execute_prepared};
 pub use streams::CopyBegin;
 pub(crate) use streams::{SharedWriter, Streams};
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use longshore_load::Control;
@@ -80,11 +81,11 @@ use prepare::Execution;
 use query::{explain, run_query};
 use reset::reset_settings;
 
-use crate::catalog::{Catalog, Entry, RoleId};
+use crate::catalog::{Catalog, Entry, RoleId, SearchPath};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
 use crate::prepared::Shapes;
 use crate::sql::{self, Parsed, build, slips};
-use crate::transaction::{Block, Nature, StatementTransaction};
+use crate::transaction::{Block, Nature, Rerun, Run, StatementTransaction};
 use crate::{Database, Error, ErrorKind, Outcome};
 
 /// What a statement works with.
@@ -231,18 +232,46 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
     {
         return own_block::execute(session, parsed).await;
     }
-    let SessionContext { database, block, streams, control, .. } = session;
+    let SessionContext { database, block, streams, settings, control, .. } = session;
     let nature = nature(&parsed, &database.catalog);
     let own = block.definitions_for(nature, &database.catalog).map(|catalog| database.with_catalog(catalog));
     let database = own.as_ref().unwrap_or(database);
-    let outcome = block
-        .run(nature, control, async |transaction| {
+    // What files and streams give is not asked for twice.
+    let rerun = if matches!(parsed, Parsed::Sql(_)) { Rerun::Allowed } else { Rerun::Never };
+    let mut first = Some(parsed);
+    let mut run = Run::new(nature, rerun, control);
+    let outcome = loop {
+        let transaction = run.begin(block)?;
+        let done = async {
             let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
+            let parsed = match first.take() {
+                Some(parsed) => parsed,
+                None => parse_again(&context, settings, sql, &path)?,
+            };
             execute_with_actions(&context, streams, parsed, nature).await
-        })
-        .await;
+        };
+        let done = done.await;
+        if let ControlFlow::Break(outcome) = run.end(block, done).await {
+            break outcome;
+        }
+    };
     end_of_transaction(database, block)?;
     outcome.map_err(|error| with_hint(error, &database.catalog))
+}
+
+/// The statement of `sql`, to run again.
+fn parse_again(
+    context: &Context<'_>,
+    settings: &ClientSettings,
+    sql: &str,
+    path: &SearchPath,
+) -> Result<Parsed, Error> {
+    let mut parsed = sql::parse(sql)?;
+    resolve::resolve(&mut parsed, sql, &context.database.catalog, path)?;
+    if let Parsed::Sql(statement) = &mut parsed {
+        setting_calls::done(sql, statement, settings)?;
+    }
+    Ok(parsed)
 }
 
 /// Executes a statement, and what foreign keys demand of its changes.
@@ -283,9 +312,10 @@ fn settings_behind(
     Ok(())
 }
 
-/// Lets the session look through the schemas that its settings name by now.
+/// Lets the session look through the schemas that its settings name by now, and its statements take as long as they say.
 fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Outcome, Error> {
     identity::follow(session)?;
+    session.block.set_timeouts(session.settings.timeouts());
     Ok(outcome)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! As in PostgreSQL: outside of a block every statement is a transaction of its own; in a block a statement that fails
 //! leaves it good for nothing but ROLLBACK, whole or to a savepoint. A block takes its snapshot with its first
-//! statement, so that SET TRANSACTION may come before. Weaker levels than snapshot isolation run as SNAPSHOT.
+//! statement, so that SET TRANSACTION may come before; at READ COMMITTED it takes a new one with each.
 //! Not here: the statements that open and end blocks (`statement/transaction.rs`), versions (`longshore-storage`).
 
 mod block;
@@ -15,10 +15,12 @@ mod nature;
 mod random_numbers;
 mod restarts;
 mod rows;
+mod run;
 mod safety;
 mod savepoints;
 mod temporary;
 mod time;
+mod waiting;
 mod with;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,19 +31,23 @@ use frozen::Frozen;
 pub(crate) use identity::Identity;
 pub(crate) use last_numbers::LastNumbers;
 use longshore_load::Control;
-use longshore_storage::{ColumnRange, Commit, Isolation, Relation, Snapshot, Time, Transaction, Transactions};
+use longshore_storage::{
+    ColumnRange, Commit, Isolation, Owner, Relation, Savepoint, Snapshot, Time, Transaction, Transactions,
+};
 pub(crate) use modes::{Level, Modes};
 pub(crate) use nature::Nature;
 use nature::check_access;
 pub(crate) use random_numbers::RandomNumbers;
 use restarts::Restarts;
+pub(crate) use run::{Rerun, Run};
 use safety::Safety;
 use savepoints::Open;
 pub(crate) use temporary::AtCommit;
 pub(crate) use time::{SessionTime, StatementTime};
+pub(crate) use waiting::Timeouts;
 
 use crate::catalog::{Catalog, CatalogLog, Table};
-use crate::{Error, ErrorKind, Outcome};
+use crate::{Error, ErrorKind};
 
 /// The transaction that a statement works in.
 pub(crate) struct StatementTransaction {
@@ -49,6 +55,8 @@ pub(crate) struct StatementTransaction {
     transaction: Mutex<Option<Transaction>>,
     /// What it sees was committed up to then.
     start: Time,
+    /// By what others know it that wait for it.
+    owner: Owner,
     /// A table that is not in the catalog yet.
     instead: Option<Arc<Table>>,
     /// What sequences gave its session.
@@ -91,6 +99,7 @@ impl StatementTransaction {
     ) -> Arc<Self> {
         Arc::new(Self {
             start: transaction.view().start(),
+            owner: transaction.owner(),
             transaction: Mutex::new(Some(transaction)),
             instead,
             numbers: Arc::clone(numbers),
@@ -101,6 +110,34 @@ impl StatementTransaction {
             took_numbers: AtomicBool::new(false),
             frozen: Frozen::default(),
         })
+    }
+
+    /// By what others know it that wait for it.
+    pub(crate) fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    /// The same transaction for its next statement at READ COMMITTED, which sees what is committed by now; and where that
+    /// can be undone to. To whoever still reads for an earlier statement it has ended.
+    fn renewed(&self) -> Result<(Arc<Self>, Savepoint), Error> {
+        let mut own = self.lock();
+        let Some(transaction) = own.as_mut() else { return Err(Error::internal("the transaction has ended")) };
+        let before = transaction.begin_statement()?;
+        let start = transaction.view().start();
+        let renewed = Self {
+            start,
+            owner: self.owner,
+            transaction: Mutex::new(own.take()),
+            instead: self.instead.clone(),
+            numbers: Arc::clone(&self.numbers),
+            time: Arc::clone(&self.time),
+            began: self.began.clone(),
+            restarts: self.restarts.take(),
+            forbids_changes: AtomicBool::new(self.forbids_changes.load(Ordering::Relaxed)),
+            took_numbers: AtomicBool::new(self.took_numbers()),
+            frozen: Frozen::default(),
+        };
+        Ok((Arc::new(renewed), before))
     }
 
     /// What sequences gave its session, to be changed: refused where nothing shall be.
@@ -180,12 +217,12 @@ impl StatementTransaction {
 
 /// The transaction of one statement, which is undone at once where the statement does not come to its end: parts of a query
 /// that is given up may hold it for a while, and the next statement must not meet it.
-struct Single<'w> {
-    transaction: &'w StatementTransaction,
+struct Single {
+    transaction: Arc<StatementTransaction>,
     has_ended: bool,
 }
 
-impl Drop for Single<'_> {
+impl Drop for Single {
     fn drop(&mut self) {
         if self.has_ended {
             return;
@@ -210,6 +247,9 @@ pub(crate) struct Block {
     defaults: Modes,
     state: State,
     safety: Safety,
+    /// By what others know its session that wait for it.
+    session: Owner,
+    timeouts: Timeouts,
     /// Whether the database is only read.
     is_read_only: bool,
 }
@@ -228,6 +268,7 @@ impl Block {
     pub(crate) fn new(transactions: Arc<Transactions>, log: Option<Arc<CatalogLog>>, is_read_only: bool) -> Self {
         let defaults = Modes::new(Level::Serializable, is_read_only);
         let safety = Safety::new(&transactions, log);
+        let session = transactions.new_session();
         Self {
             transactions,
             numbers: Arc::default(),
@@ -235,6 +276,8 @@ impl Block {
             defaults,
             state: State::Idle,
             safety,
+            session,
+            timeouts: Timeouts::default(),
             is_read_only,
         }
     }
@@ -279,77 +322,6 @@ impl Block {
             State::Open(open) => open.has_failed_rows(),
             State::Failed(_) => true,
         }
-    }
-
-    /// Runs a statement in the open block, or in a transaction of its own that is committed behind it.
-    ///
-    /// # Errors
-    /// The statement's, that of the commit, or that the block does not take the statement.
-    pub(crate) async fn run(
-        &mut self,
-        nature: Nature,
-        control: &Control,
-        statement: impl AsyncFnOnce(&Arc<StatementTransaction>) -> Result<Outcome, Error>,
-    ) -> Result<Outcome, Error> {
-        self.notice_failed_rows();
-        if self.is_read_only && nature.changes() {
-            self.fail();
-            return Err(Error::new(
-                ErrorKind::ReadOnly,
-                "the database was opened to be read only; open it without --read-only to change it",
-            ));
-        }
-        let mut open = match std::mem::replace(&mut self.state, State::Idle) {
-            State::Idle => {
-                check_access(nature, self.defaults)?;
-                // What takes effect at once does so beside its transaction, which then only reads.
-                let read_only = nature != Nature::Writes;
-                let modes = Modes { read_only, ..self.defaults };
-                let forbids_changes = self.defaults.read_only || self.is_read_only;
-                let transaction =
-                    StatementTransaction::begin(&self.transactions, modes, &self.numbers, &self.time, forbids_changes);
-                let mut single = Single { transaction: &transaction, has_ended: false };
-                let done = statement(&transaction).await;
-                single.has_ended = true;
-                match &done {
-                    Ok(_) => {
-                        let commit = transaction.commit(None, control)?;
-                        let is_ddl = matches!(nature, Nature::Ddl | Nature::NonTransactionalDdl(_));
-                        self.safety.commit(commit, is_ddl || transaction.took_numbers(), None);
-                        self.safety.wait().await?;
-                    }
-                    Err(_) => transaction.rollback(),
-                }
-                return done;
-            }
-            State::Failed(open) => {
-                self.state = State::Failed(open);
-                return Err(aborted());
-            }
-            State::Open(open) => open,
-        };
-        if let Err(error) = check_access(nature, open.modes) {
-            self.state = State::Failed(open);
-            return Err(error);
-        }
-        if let Nature::NonTransactionalDdl(name) | Nature::Export(name) = nature {
-            self.state = State::Failed(open);
-            return Err(Error::new(
-                ErrorKind::ActiveTransaction,
-                format!(
-                    "{name} takes effect at once and cannot be rolled back, so it cannot run in a transaction block"
-                ),
-            ));
-        }
-        let transaction = open.transaction(&self.transactions, &self.numbers, &self.time)?;
-        let rows_to_come = open.rows_to_come();
-        // A statement that is given up half-way leaves the block as one that fails does.
-        self.state = State::Failed(open);
-        let done = statement(&transaction).await?;
-        if let State::Failed(open) = std::mem::replace(&mut self.state, State::Idle) {
-            self.state = State::Open(open);
-        }
-        Ok(rows_to_come.watch(done))
     }
 
     /// Refuses every statement but those that end a block which has failed.

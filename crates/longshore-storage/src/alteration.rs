@@ -113,7 +113,7 @@ impl Alteration {
                 let uncommitted = slot.read().uncommitted(stamps);
                 let Some(row) = uncommitted else { break };
                 if Instant::now() >= deadline {
-                    return Err(table.conflict(RowId::new(at, row), ConflictKind::Uncommitted));
+                    return Err(table.conflict(RowId::new(at, row), ConflictKind::Uncommitted(None)));
                 }
                 sleep(PAUSE);
             }

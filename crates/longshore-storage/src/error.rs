@@ -203,6 +203,8 @@ pub enum TransactionError {
         /// Whether there is one.
         exists: bool,
     },
+    /// Transactions wait for each other in a circle, and this one was chosen to fail.
+    Deadlock,
     /// The transaction was begun as one that only reads.
     ReadOnly,
     /// The transaction was given up by who ran it.
@@ -237,6 +239,7 @@ impl TransactionError {
             TransactionError::Conflict { .. }
                 | TransactionError::Altered { retry: true, .. }
                 | TransactionError::Appending { .. }
+                | TransactionError::Deadlock
         )
     }
 }
@@ -323,6 +326,7 @@ impl fmt::Display for TransactionError {
             TransactionError::IndexName { relation, index, exists: false } => {
                 write!(f, "{relation} has no index {index}")
             }
+            TransactionError::Deadlock => f.write_str("deadlock detected"),
             TransactionError::ReadOnly => f.write_str("a read-only transaction cannot change rows"),
             TransactionError::Abandoned => f.write_str("the transaction was given up"),
             TransactionError::Cancelled => f.write_str("the statement was cancelled"),

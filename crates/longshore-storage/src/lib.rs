@@ -99,7 +99,7 @@ pub use chunk::{Chunk, ColumnBytes, Stretch, VisibleChunk};
 pub use datum::Datum;
 pub use error::{AppendedPair, ForeignKeyError, ForeignKeyProblem, Holder, TransactionError};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
-pub use manager::{Commit, RedoLog, Transactions};
+pub use manager::{Commit, Deadlock, Moment, RedoLog, RowLock, Transactions, Wait};
 pub use memory::{Memory, OutOfMemory, Reservation};
 pub use packed::{CodeSet, PackedAs, PackedColumn, Packer, RangeSet, SpareCodes};
 pub use redo::{Described, Payloads, RECORD_VERSION, Replay, ReplayError, ReplayProblem, Replayed};
@@ -112,9 +112,11 @@ pub use table::{
     Storage,
 };
 pub use threads::in_threads;
-pub use transaction::{ActionRows, CommitError, Isolation, ReferenceChecks, RowEdit, RowRead, Savepoint, Transaction};
+pub use transaction::{
+    ActionRows, CommitError, Contention, Isolation, ReferenceChecks, RowEdit, RowRead, Savepoint, Transaction,
+};
 pub use typed::{ColumnRange, Field, FieldType, Scalar};
 pub use types::{Column, ColumnType, Physical, Schema, TimeType};
 pub use values::{Scratch, SpareValues, Values};
 pub use view::HEAP_BYTES_MAX;
-pub use visibility::{ConflictKind, Time, View};
+pub use visibility::{ConflictKind, Owner, Time, View};

@@ -13,28 +13,36 @@ use crate::predicate::PredicateLog;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Mutex, MutexGuard, Rank, Ranked};
 use crate::table::RelationId;
-use crate::visibility::{Clock, StampId, Stamps, TRANSACTION_ID_MIN, Time, View};
+use crate::visibility::{Clock, Owner, StampId, Stamps, TRANSACTION_ID_MIN, Time, View};
 
 mod backlog;
 mod commit_log;
 mod freed_slots;
 mod prune;
 mod reclaim;
+mod row_locks;
+mod waits;
 mod write_set;
 
 pub(crate) use commit_log::{BlockStore, CheckpointMoment, CommitLog, LoadWriter};
 pub use commit_log::{Commit, RedoLog};
+pub use row_locks::RowLock;
+pub use waits::{Deadlock, Moment, Wait};
 pub(crate) use write_set::{Committed, SchemaChanges, Write, WriteKind, WriteSet};
 
 use backlog::Backlog;
 use freed_slots::{FreedSlotQueue, FreedSlots, release};
 use prune::{Horizon, Pruning};
+use row_locks::RowLocks;
+use waits::{Waits, Woken};
 
 /// The transactions of a database.
 pub struct Transactions {
     clock: Clock,
     state: Mutex<State>,
     log: CommitLog,
+    pub(crate) row_locks: RowLocks,
+    pub(crate) waits: Waits,
     /// The number of the next relation that joins.
     next_relation: AtomicU32,
 }
@@ -72,6 +80,9 @@ pub(crate) struct ActiveSlot(u32);
 struct ActiveTransaction {
     /// [`NOBODY`] if it is free.
     start: u64,
+    id: u64,
+    /// When it has undone something last.
+    undone: Moment,
     /// Whether it may write.
     writes: bool,
 }
@@ -90,6 +101,8 @@ impl Transactions {
         Arc::new(Transactions {
             clock: Clock::new(),
             log: CommitLog::default(),
+            row_locks: RowLocks::new(),
+            waits: Waits::default(),
             next_relation: AtomicU32::new(1),
             state: Mutex::new(State {
                 next_id: TRANSACTION_ID_MIN,
@@ -160,7 +173,7 @@ impl Transactions {
     pub(crate) fn register(&self, state: &mut State, writes: bool) -> (ActiveSlot, View) {
         let view = View { start: self.now(), id: state.next_id };
         state.next_id += 1;
-        let taken = ActiveTransaction { start: view.start.0, writes };
+        let taken = ActiveTransaction { start: view.start.0, id: view.id, undone: Moment::default(), writes };
         let active_slot = if let Some(active_slot) = state.free_active_slots.pop() {
             state.active_slots[active_slot as usize] = taken;
             active_slot
@@ -169,6 +182,15 @@ impl Transactions {
             state.active_slots.len() as u32 - 1
         };
         (ActiveSlot(active_slot), view)
+    }
+
+    /// Takes a transaction from the active ones; what comes back is to go without locks.
+    pub(crate) fn unregister(&self, state: &mut State, ActiveSlot(active_slot): ActiveSlot) -> Woken {
+        let taken = &mut state.active_slots[active_slot as usize];
+        taken.start = NOBODY;
+        let owner = Owner(taken.id);
+        state.free_active_slots.push(active_slot);
+        self.waits.ended(owner)
     }
 
     /// The commits after some time that have not been reclaimed, oldest first.
@@ -210,7 +232,7 @@ impl Transactions {
         if state.spare.len() < SPARE_WRITE_SETS_MAX && stamp.is_some() {
             state.spare.push(writes);
         }
-        state.unregister(active_slot);
+        let _woken = self.unregister(&mut state, active_slot);
         self.clean_up(state, freed);
     }
 
@@ -303,10 +325,19 @@ impl State {
         self.recent.after(time)
     }
 
-    /// Takes a transaction from the active ones.
-    pub(crate) fn unregister(&mut self, ActiveSlot(active_slot): ActiveSlot) {
-        self.active_slots[active_slot as usize].start = NOBODY;
-        self.free_active_slots.push(active_slot);
+    /// A transaction works on what was committed up to another time from now on.
+    pub(crate) fn restart(&mut self, ActiveSlot(active_slot): ActiveSlot, start: Time) {
+        self.active_slots[active_slot as usize].start = start.0;
+    }
+
+    /// A transaction has undone something.
+    fn undid_at(&mut self, ActiveSlot(active_slot): ActiveSlot, undone: Moment) {
+        self.active_slots[active_slot as usize].undone = undone;
+    }
+
+    /// Whether a transaction has not ended, nor undone anything since a moment.
+    fn has_undone_nothing(&self, Owner(id): Owner, since: Moment) -> bool {
+        self.active_slots.iter().any(|taken| taken.id == id && taken.start != NOBODY && taken.undone <= since)
     }
 
     /// The commits that everybody active, and all to come, see; and those of which it is time to give up what no active

@@ -3,7 +3,7 @@
 //! In which order they are taken, [`order`] says and checks.
 //!
 //! With the feature `interleave`, `shuttle` runs the threads of a test one at a time and decides at each of these which
-//! one goes on, so that a seed gives one interleaving (`tests/interleave.rs`, `tests/interleave_log.rs`). What is reached while one of these locks
+//! one goes on, so that a seed gives one interleaving (`tests/interleave.rs`, `interleave_log.rs`, `interleave_waits.rs`). What is reached while one of these locks
 //! is held must be one of these too, or `shuttle` could not see who waits for whom. Others, which are held for a moment
 //! and call nothing, are [`brief`]: those of memory and arenas, and of the lists in [`order`]; cells that are filled
 //! once are the standard library's.

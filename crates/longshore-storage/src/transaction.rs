@@ -32,9 +32,11 @@ mod keys;
 mod reads;
 mod references;
 mod row_edit;
+mod row_locks;
 mod row_read;
 mod rows;
 mod savepoint;
+mod statement;
 mod validate;
 
 pub(crate) use bulk::Failure;
@@ -44,9 +46,11 @@ pub use references::{ActionRows, ReferenceChecks};
 pub use row_edit::RowEdit;
 pub use row_read::RowRead;
 pub use savepoint::Savepoint;
+pub use statement::Contention;
 
 use deferral::Deferral;
 use foreign_key_reads::ForeignKeyReads;
+use row_locks::HeldLock;
 
 /// What a transaction is guarded against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -57,6 +61,8 @@ pub enum Isolation {
     /// Against all but write skew: each transaction reads the state at its start, and two that run at the same time do
     /// not change the same row.
     Snapshot,
+    /// Against what is not committed: each statement reads the state at its start ([`Transaction::begin_statement`]).
+    ReadCommitted,
 }
 
 /// A transaction. Dropped without a commit, it is rolled back.
@@ -81,6 +87,8 @@ pub struct Transaction {
     known_references: Vec<(Arc<Table>, Time)>,
     /// Foreign keys that are checked later.
     deferral: Deferral,
+    /// The rows that it has locked.
+    locks: Vec<HeldLock>,
     /// A savepoint was made: every change must be undoable on its own.
     keeps_all: bool,
     /// How often it has gone back to a savepoint.
@@ -120,6 +128,7 @@ impl Transaction {
             foreign_keys_checked: 0,
             known_references: Vec::new(),
             deferral: Deferral::default(),
+            locks: Vec::new(),
             keeps_all: false,
             went_back: 0,
             ended: false,
@@ -180,6 +189,7 @@ impl Transaction {
         if let Some(stamp) = self.stamp {
             set.undo(0, stamp);
             set.forget_items(0);
+            self.unlock_rows(0);
         }
         self.manager.leave(self.active_slot, self.stamp, set, self.log.take());
     }

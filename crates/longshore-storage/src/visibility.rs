@@ -15,4 +15,4 @@ pub(crate) use clock::Clock;
 pub use conflict::ConflictKind;
 pub(crate) use stamp::{StampId, Stamps};
 pub(crate) use time::TRANSACTION_ID_MIN;
-pub use time::{Time, View};
+pub use time::{Owner, Time, View};

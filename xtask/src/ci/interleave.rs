@@ -8,7 +8,7 @@ use crate::shell::{cargo, run, target};
 
 pub(super) fn step() -> Result<Outcome, String> {
     let mut test = cargo(&["test", "--locked", "--package", "longshore-storage", "--features", "interleave"]);
-    test.args(["--test", "interleave", "--test", "interleave_log"]);
+    test.args(["--test", "interleave", "--test", "interleave_log", "--test", "interleave_waits"]);
     test.arg("--target-dir").arg(target().join("interleave"));
     run(&mut test)?;
     Ok(Outcome::Passed)

@@ -39,6 +39,10 @@ pub enum ErrorKind {
     Cancelled,
     /// Another transaction is in the way; the same transaction may succeed when it is tried again.
     Conflict,
+    /// Transactions wait for each other in a circle.
+    Deadlock,
+    /// A lock is held by another transaction, which is not waited for, or not any longer.
+    LockNotAvailable,
     /// A value is NULL in a column that is NOT NULL.
     NotNull,
     /// A key is there already that there can only be one of.
@@ -170,6 +174,8 @@ impl ErrorKind {
             Self::Memory => "53200",
             Self::Cancelled => "57014",
             Self::Conflict => "40001",
+            Self::Deadlock => "40P01",
+            Self::LockNotAvailable => "55P03",
             Self::NotNull => "23502",
             Self::Duplicate => "23505",
             Self::ForeignKey => "23503",

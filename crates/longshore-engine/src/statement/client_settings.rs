@@ -6,6 +6,7 @@
 //! Not here: settings of transactions (`transaction`) and of the database (`settings`).
 
 mod planner;
+mod times;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,7 @@ use sqlparser::ast::{ContextModifier, Expr, Set, Statement, UnaryOperator, Value
 
 use super::schemas;
 use super::settings::{bool_of, on_or_off};
+use crate::transaction::Timeouts;
 use crate::{Error, Outcome, Report};
 
 /// What a setting takes.
@@ -24,6 +26,8 @@ enum Takes {
     Switch,
     /// A number, which may have a unit; it means nothing here.
     Number,
+    /// A time.
+    Time,
     /// One of these, which is kept; compared without case and spaces.
     OneOf(&'static [&'static str]),
     /// What it is anyway, which these say, too.
@@ -39,7 +43,7 @@ const OFF: Takes = Takes::Same(&["off", "false", "no", "0"]);
 const NO_TIME: Takes = Takes::Same(&["0", "0ms", "0s"]);
 
 /// In the order of their names.
-const SETTINGS: [Setting; 24] = [
+const SETTINGS: [Setting; 25] = [
     Setting("application_name", "", Takes::Any),
     Setting("bytea_output", "hex", Takes::Same(&["hex"])),
     Setting("check_function_bodies", "on", Takes::Any),
@@ -47,11 +51,12 @@ const SETTINGS: [Setting; 24] = [
     Setting("client_min_messages", "notice", Takes::OneOf(&MESSAGES)),
     Setting("default_table_access_method", "heap", Takes::Same(&["heap"])),
     Setting("default_tablespace", "", Takes::Same(&[""])),
+    Setting("deadlock_timeout", "1s", Takes::Time),
     Setting("escape_string_warning", "on", Takes::Any),
     Setting("extra_float_digits", "1", Takes::OneOf(&["1", "2", "3"])),
-    Setting("idle_in_transaction_session_timeout", "0", NO_TIME),
+    Setting("idle_in_transaction_session_timeout", "0", Takes::Time),
     Setting("integer_datetimes", "on", Takes::Nothing),
-    Setting("lock_timeout", "0", Takes::Any),
+    Setting("lock_timeout", "0", Takes::Time),
     Setting("row_security", "on", Takes::Any),
     Setting("search_path", "\"$user\", public", Takes::Any),
     Setting("server_encoding", "UTF8", Takes::Nothing),
@@ -59,7 +64,7 @@ const SETTINGS: [Setting; 24] = [
     Setting("server_version_num", "150000", Takes::Nothing),
     Setting("session_replication_role", "origin", Takes::Same(&["origin"])),
     Setting("standard_conforming_strings", "on", ON),
-    Setting("statement_timeout", "0", NO_TIME),
+    Setting("statement_timeout", "0", Takes::Time),
     Setting("synchronize_seqscans", "off", OFF),
     Setting("transaction_timeout", "0", NO_TIME),
     Setting("work_mem", "4MB", Takes::Any),
@@ -177,6 +182,17 @@ impl ClientSettings {
         });
     }
 
+    /// How long statements may take.
+    pub(crate) fn timeouts(&self) -> Timeouts {
+        // Of most sessions nothing is set.
+        let of = |name: &str| times::duration(self.values.get(name)?);
+        Timeouts {
+            lock: of("lock_timeout"),
+            statement: of("statement_timeout"),
+            idle_in_transaction: of("idle_in_transaction_session_timeout"),
+        }
+    }
+
     /// Keeps a value that others have looked at.
     pub(crate) fn keep(&mut self, name: &'static str, value: &str, reach: Reach) {
         self.change(reach, |values| {
@@ -226,6 +242,10 @@ impl ClientSettings {
                 let is_on = bool_of(&said.to_lowercase())
                     .ok_or_else(|| Error::invalid(format!("parameter \"{name}\" requires a Boolean value")))?;
                 self.keep(name, on_or_off(is_on), reach);
+                return Ok(());
+            }
+            Takes::Time => {
+                self.keep(name, &times::shown(times::milliseconds(name, &said)?), reach);
                 return Ok(());
             }
             Takes::Number if !is_number(&said) => {

@@ -23,7 +23,7 @@ pub(crate) async fn describe(session: SessionContext<'_>, prepared: &Prepared) -
     let SessionContext { database, block, control, .. } = session;
     block.refuse_if_failed()?;
     let mut description = None;
-    let described = block.run(Nature::Reads, control, async |transaction| {
+    let described = block.run_once(Nature::Reads, control, async |transaction| {
         let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
         description = Some(Box::pin(of_statement(&context, prepared)).await?);
         Ok(Outcome::done(""))

@@ -14,7 +14,7 @@ pub(super) async fn execute(session: SessionContext<'_>, parsed: Parsed) -> Resu
     let own = block.definitions_for(nature, &database.catalog).map(|catalog| database.with_catalog(catalog));
     let database = own.as_ref().unwrap_or(database);
     let outcome = block
-        .run(nature, control, async |transaction| {
+        .run_once(nature, control, async |transaction| {
             let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
             execute_in(&context, streams, parsed).await
         })

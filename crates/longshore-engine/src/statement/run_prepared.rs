@@ -3,6 +3,7 @@
 //! Not here: PREPARE, DEALLOCATE and what EXECUTE says (`prepare`).
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
 use longshore_storage::Datum;
 use sqlparser::ast::Expr;
@@ -14,10 +15,11 @@ use crate::prepared::{Done, PointQueryPlan, Prepared};
 use crate::report::without;
 use crate::sql::parameters::{bind, literal};
 use crate::sql::shape::Literal;
-use crate::transaction::Nature;
+use crate::transaction::{Nature, Rerun, Run};
 use crate::{Error, Outcome};
 
 /// The values of parameters.
+#[derive(Clone, Copy)]
 pub(crate) enum Arguments<'a> {
     Values(&'a [Datum<'a>]),
     Expressions(&'a [Expr]),
@@ -38,8 +40,10 @@ pub(crate) async fn execute_prepared(
     prepared.check_count(given).inspect_err(|_| block.fail())?;
     rights::check_prepared(database, block, prepared).inspect_err(|_| block.fail())?;
     let nature = if prepared.changes_rows() { Nature::Writes } else { Nature::Reads };
-    let outcome = block
-        .run(nature, control, async |transaction| {
+    let mut run = Run::new(nature, Rerun::Allowed, control);
+    let outcome = loop {
+        let transaction = run.begin(block)?;
+        let done = async {
             let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
             if literals.is_some() || values.is_some() {
                 let run = |point_query: &PointQueryPlan| match (&literals, &values) {
@@ -61,7 +65,7 @@ pub(crate) async fn execute_prepared(
                 let values: Option<Vec<_>> = literals.as_ref()?.iter().map(Literal::value).collect();
                 prepared.in_declared_types(Cow::Owned(values?))
             };
-            let values = values.or_else(of_literals);
+            let values = values.clone().or_else(of_literals);
             let mut statement = prepared.statement.clone();
             let outcome = if let Some(values) = values {
                 let types = &prepared.types;
@@ -83,8 +87,12 @@ pub(crate) async fn execute_prepared(
                 })?;
             }
             Ok(outcome)
-        })
-        .await;
+        };
+        let done = done.await;
+        if let ControlFlow::Break(outcome) = run.end(block, done).await {
+            break outcome;
+        }
+    };
     end_of_transaction(database, block)?;
     if prepared.secrets.is_empty() { outcome } else { without(outcome, prepared.secrets.clone()) }
 }

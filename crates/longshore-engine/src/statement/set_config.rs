@@ -67,7 +67,8 @@ pub(super) fn set_text(session: &mut SessionContext<'_>, name: &str, value: &str
         let statement = Statement::Set(Set::SingleAssignment { scope, hivevar: false, variable, values });
         let unknown =
             || Err(Error::no_object(format!("unrecognized configuration parameter {}", names::literal(name))));
-        set(session, &statement).unwrap_or_else(unknown)?;
+        let done = set(session, &statement).unwrap_or_else(unknown)?;
+        follow_path(session, done)?;
     }
     Ok(())
 }

@@ -1,9 +1,11 @@
 //! Statements whose shape needs no planner. Not here: how they are known (`prepared/shapes`).
 
+use std::ops::ControlFlow;
+
 use super::{Context, SessionContext, end_of_transaction, execute_with_actions, foreign, resolve, rights};
 use crate::prepared::{Done, Shaped};
 use crate::sql;
-use crate::transaction::Nature;
+use crate::transaction::{Nature, Rerun, Run};
 use crate::{Error, Outcome, Report, RowStream};
 
 /// Executes `sql`, which is of this shape, in the session's transaction block or in a transaction of its own.
@@ -13,8 +15,10 @@ pub(super) async fn execute(session: SessionContext<'_>, shaped: Shaped<'_>, sql
     rights::check_prepared(database, block, &shaped.prepared).inspect_err(|_| block.fail())?;
     let nature = if shaped.prepared.changes_rows() { Nature::Writes } else { Nature::Reads };
     let path = block.numbers().path();
-    let outcome = block
-        .run(nature, control, async |transaction| {
+    let mut run = Run::new(nature, Rerun::Allowed, control);
+    let outcome = loop {
+        let transaction = run.begin(block)?;
+        let done = async {
             let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
             let done = shaped.run(&database.catalog, transaction, control)?;
             if let Some(outcome) = point_query_outcome(&context, done)? {
@@ -24,8 +28,12 @@ pub(super) async fn execute(session: SessionContext<'_>, shaped: Shaped<'_>, sql
             let mut parsed = sql::parse(sql)?;
             resolve::resolve(&mut parsed, sql, &database.catalog, &path)?;
             execute_with_actions(&context, streams, parsed, nature).await
-        })
-        .await;
+        };
+        let done = done.await;
+        if let ControlFlow::Break(outcome) = run.end(block, done).await {
+            break outcome;
+        }
+    };
     end_of_transaction(database, block)?;
     outcome
 }

@@ -47,11 +47,17 @@ impl Level {
         Self::WORDS.iter().find(|(level, _)| *level == self).map_or("", |(_, word)| word)
     }
 
-    /// What keeps it: weaker levels than snapshot isolation run as that.
+    /// Whether each statement sees what is committed when it begins.
+    pub(crate) fn is_read_committed(self) -> bool {
+        matches!(self, Self::ReadUncommitted | Self::ReadCommitted)
+    }
+
+    /// What keeps it.
     pub(crate) fn isolation(self) -> Isolation {
         match self {
             Self::Serializable => Isolation::Serializable,
-            Self::ReadUncommitted | Self::ReadCommitted | Self::RepeatableRead | Self::Snapshot => Isolation::Snapshot,
+            Self::RepeatableRead | Self::Snapshot => Isolation::Snapshot,
+            Self::ReadUncommitted | Self::ReadCommitted => Isolation::ReadCommitted,
         }
     }
 }

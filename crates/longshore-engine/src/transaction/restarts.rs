@@ -32,9 +32,15 @@ impl Restarts {
         act(&mut self.list.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The same, which are none here any more.
+    pub(super) fn take(&self) -> Self {
+        let is_used = self.is_used.load(Ordering::Relaxed);
+        Self { list: Mutex::new(if is_used { self.with(std::mem::take) } else { Vec::new() }), is_used: is_used.into() }
+    }
+
     /// How many there are.
     pub(super) fn count(&self) -> usize {
-        self.with(|restarts| restarts.len())
+        if self.is_used.load(Ordering::Relaxed) { self.with(|restarts| restarts.len()) } else { 0 }
     }
 
     /// Commits the transaction that has let them begin anew, which logs where they go on: nobody takes numbers of them

@@ -1,7 +1,7 @@
 //! An open block, and the savepoints that are set in it.
 //!
-//! A block has one transaction, and so one snapshot and one account of what it has read, from its first statement to its
-//! end: to go back to a savepoint undoes what was written since, not what was seen.
+//! A block has one transaction, and so one account of what it has read, from its first statement to its end, and but at
+//! READ COMMITTED one snapshot: to go back to a savepoint undoes what was written since, not what was seen.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -84,6 +84,26 @@ impl Open {
         }
         self.transaction = Some(Arc::clone(&transaction));
         Ok(transaction)
+    }
+
+    /// Begins a statement of this nature in the transaction; says where it can be undone to, if it can run again.
+    pub(super) fn begin_statement(
+        &mut self,
+        transactions: &Arc<Transactions>,
+        numbers: &Arc<LastNumbers>,
+        time: &Arc<SessionTime>,
+        nature: Nature,
+    ) -> Result<(Arc<StatementTransaction>, Option<Savepoint>), Error> {
+        let has_begun = self.has_begun();
+        let transaction = self.transaction(transactions, numbers, time)?;
+        if !(has_begun && self.modes.level.is_read_committed()) {
+            let only_reads = nature == Nature::Reads;
+            let before = transaction.with(|transaction| Ok(transaction.statement_place(only_reads)))?;
+            return Ok((transaction, before));
+        }
+        let (renewed, before) = transaction.renewed()?;
+        self.transaction = Some(Arc::clone(&renewed));
+        Ok((renewed, Some(before)))
     }
 
     /// The transaction, if a statement has begun it.
@@ -246,10 +266,7 @@ impl Block {
             return Err(no_block("ROLLBACK TO SAVEPOINT"));
         };
         open.go_back(position(&open.marks, name)?, &self.numbers)?;
-        self.state = match std::mem::replace(&mut self.state, State::Idle) {
-            State::Failed(open) => State::Open(open),
-            other => other,
-        };
+        self.reopen();
         Ok(())
     }
 }

@@ -10,10 +10,13 @@ mod autovacuum;
 mod doors;
 mod everything;
 mod hermitage;
+mod hermitage_read_committed;
 mod history;
 #[path = "../../../longshore-storage/tests/storage/history_support/mod.rs"]
 mod history_support;
 mod packed_reads;
+mod read_committed;
+mod read_committed_load;
 mod typed;
 mod typed_alter;
 

@@ -29,8 +29,12 @@ pub(crate) enum Rank {
     Slot,
     /// The foreign keys of a relation.
     References,
+    /// A part of the table of row locks.
+    RowLocks,
     /// What gathers to be written to the log.
     Log,
+    /// Who waits for whom.
+    Waits,
 }
 
 /// A guard of a lock that has a rank.

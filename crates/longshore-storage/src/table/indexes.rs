@@ -174,7 +174,7 @@ impl Table {
             BulkError::Duplicate { index, key, first, .. } => match self.key_conflict(first, view, stamps) {
                 KeyConflict::Concurrent(kind) => self.conflict(first, kind),
                 // It was in the way, and has been undone since: to try again may help.
-                KeyConflict::None => self.conflict(first, ConflictKind::Uncommitted),
+                KeyConflict::None => self.conflict(first, ConflictKind::Uncommitted(None)),
                 KeyConflict::Duplicate => {
                     TransactionError::Duplicate { relation: self.name(), index, key, row: first, appended: None }
                 }
@@ -395,10 +395,11 @@ mod tests {
         let first = holder.insert(&relation, &[Datum::I64(7)]).expect("a row");
         let met = || BulkError::Duplicate { index: "pk".to_owned(), key: "(7)".to_owned(), first, second: RowId(9) };
         let stamps = relation.transactions().clock().stamps();
-        let conflict = relation.table().conflict(first, ConflictKind::Uncommitted);
-        assert_eq!(relation.table().bulk_error(met(), other.view(), stamps), conflict);
+        let conflict = |by| relation.table().conflict(first, ConflictKind::Uncommitted(by));
+        let by = Some(holder.owner());
+        assert_eq!(relation.table().bulk_error(met(), other.view(), stamps), conflict(by));
         holder.rollback();
-        assert_eq!(relation.table().bulk_error(met(), other.view(), stamps), conflict);
+        assert_eq!(relation.table().bulk_error(met(), other.view(), stamps), conflict(None));
         let mut last = begin();
         let again = last.insert(&relation, &[Datum::I64(7)]).expect("a row");
         last.commit().expect("nobody is in the way");

@@ -13,7 +13,9 @@ use crate::error::{AppendedPair, Holder, TransactionError};
 use crate::manager::{Write, WriteKind};
 use crate::relation::Relation;
 use crate::row_id::RowId;
+use crate::sync::atomic::Ordering;
 use crate::table::{IncrementalIndexBuild, Table, TableSwap, threads};
+use crate::visibility::ConflictKind;
 
 /// What becomes of the failure of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,11 @@ impl Transaction {
         self.assert_mine(relation);
         let table = relation.table();
         self.log_scan(relation, &[], &[]);
+        if table.locked_rows.load(Ordering::Relaxed) != 0
+            && let Some((row, holder)) = self.manager.row_locks.any(table, self.owner())
+        {
+            return Err(table.conflict(row, ConflictKind::Locked(holder)));
+        }
         let savepoint = self.set.writes.len();
         let stamp = self.writer(table)?.stamp;
         let truncated = self.truncate_slots(table, HotChunk::check_all);

@@ -59,7 +59,7 @@ impl Transaction {
         }
         manager.advance(stamp, time);
         // Its slot is free from here on; until it is, what it has read stays.
-        state.unregister(self.active_slot);
+        let woken = manager.unregister(&mut state, self.active_slot);
         if state.is_idle() {
             // Nobody needs what was before: the common end of transactions that follow each other.
             manager.reclaim(state, stamp, set);
@@ -68,6 +68,8 @@ impl Transaction {
             state.remember(Committed::new(time, stamp, set));
             manager.clean_up(state, freed);
         }
+        self.unlock_rows(0);
+        drop(woken);
         Ok(Commit { time, lsn })
     }
 }
@@ -92,7 +94,7 @@ impl Transaction {
 /// Validates the reads of a transaction, and what foreign keys made of them, against all who have committed since it
 /// began: most of them before the state is locked, so that commits do not wait for each other's validation, and those that
 /// came meanwhile afterwards.
-fn validated<'a>(
+pub(super) fn validated<'a>(
     manager: &'a Transactions,
     log: Option<&PredicateLog>,
     mut foreign_key_reads: Option<&mut ForeignKeyReads>,

@@ -9,13 +9,15 @@ use crate::chunk::hot::{RowVisibility, SlotWrite, Writer};
 use crate::datum::Datum;
 use crate::error::TransactionError;
 use crate::index::Index;
-use crate::manager::{Write, WriteKind};
+use crate::manager::{RowLock, Write, WriteKind};
 use crate::predicate::RelationLog;
 use crate::relation::Relation;
 use crate::row_id::RowId;
+use crate::sync::atomic::Ordering;
 use crate::table::Table;
 use crate::typed::{self, Field, FieldType, Scalar, StoredValue};
 use crate::values::TextRoom;
+use crate::visibility::{ConflictKind, Owner};
 
 /// A row that is being changed, and that nobody has changed whom its transaction does not see. As long as it lives,
 /// everybody else waits who works on the same chunk of the relation, so it is to be given up before anything else is
@@ -33,6 +35,8 @@ pub struct RowEdit<'t> {
     kept: u64,
     /// The newest version of the row, if it was made here.
     newest: Option<u32>,
+    /// Who else has locked it so that it must stay.
+    kept_by: Option<Owner>,
     /// The last text that was read.
     room: TextRoom,
 }
@@ -80,7 +84,7 @@ impl Transaction {
         let stamp = self.stamp.ok_or(TransactionError::ReadOnly)?;
         let table_at = self.set.table(table);
         let Transaction { manager, log, view, keeps_all, set, .. } = self;
-        let (view, keeps_all, clock) = (*view, *keeps_all, manager.clock());
+        let (view, keeps_all, clock, row_locks) = (*view, *keeps_all, manager.clock(), &manager.row_locks);
         let stamps = clock.stamps();
         let writer = Writer { view, stamp, clock, memory: table.memory(), keeps_all };
         table.forget_cached();
@@ -95,6 +99,15 @@ impl Transaction {
                 slot.check(row.row(), &writer).map_err(|error| table.failed(row, error))?;
                 kept = slot.kept(row.row(), &writer);
             }
+            let mut kept_by = None;
+            if table.locked_rows.load(Ordering::Relaxed) != 0
+                && let Some((holder, lock)) = row_locks.strongest(table, row, Owner(view.id))
+            {
+                if lock != RowLock::KeyShare {
+                    return Err(table.conflict(row, ConflictKind::Locked(holder)));
+                }
+                kept_by = Some(holder);
+            }
             let log = log.as_mut().map(|log| log.relation(table.id()));
             return Ok(Some(RowEdit {
                 slot,
@@ -106,6 +119,7 @@ impl Transaction {
                 row,
                 kept,
                 newest: None,
+                kept_by,
                 room: TextRoom::default(),
             }));
         }
@@ -205,14 +219,22 @@ impl RowEdit<'_> {
     }
 
     /// Deletes the row.
-    pub fn delete(self) {
-        self.delete_as(WriteKind::Delete);
+    ///
+    /// # Errors
+    ///
+    /// When another transaction has locked it so that it must stay.
+    pub fn delete(self) -> Result<(), TransactionError> {
+        self.delete_as(WriteKind::Delete)
     }
 
     /// Deletes the row for a reason.
-    pub(super) fn delete_as(mut self, kind: WriteKind) {
+    pub(super) fn delete_as(mut self, kind: WriteKind) -> Result<(), TransactionError> {
+        if let Some(holder) = self.kept_by {
+            return Err(self.table.conflict(self.row, ConflictKind::Locked(holder)));
+        }
         let version = self.slot.delete(self.row.row(), &self.writer);
         self.writes.push(Write { table: self.table_at, kind, row: self.row, version });
+        Ok(())
     }
 
     #[inline]

@@ -222,7 +222,7 @@ impl Transaction {
             });
         }
         let before = self.set.writes.len();
-        self.edit(relation, row)?.delete_as(WriteKind::Replace);
+        self.edit(relation, row)?.delete_as(WriteKind::Replace)?;
         self.insert_stored(table, &inputs).inspect_err(|_| {
             if let Some(stamp) = self.stamp {
                 self.set.undo(before, stamp);
@@ -236,7 +236,6 @@ impl Transaction {
     ///
     /// When another transaction has changed the row, when it does not see it, or when it only reads.
     pub fn delete(&mut self, relation: &Relation, row: RowId) -> Result<(), TransactionError> {
-        self.edit(relation, row)?.delete();
-        Ok(())
+        self.edit(relation, row)?.delete()
     }
 }

@@ -8,6 +8,7 @@ use super::deferral::Deferred;
 pub struct Savepoint {
     writes: usize,
     item_bytes: usize,
+    locks: usize,
     /// What it had said of foreign keys that are checked later, and put off.
     deferred: Deferred,
 }
@@ -22,7 +23,18 @@ impl Transaction {
     /// A place to go back to.
     pub fn savepoint(&mut self) -> Savepoint {
         self.keeps_all = true;
-        Savepoint { writes: self.set.writes.len(), item_bytes: self.set.item_bytes(), deferred: self.deferral.at() }
+        self.place()
+    }
+
+    /// Where it is.
+    pub(super) fn place(&self) -> Savepoint {
+        let locks = self.locks.len();
+        Savepoint {
+            writes: self.set.writes.len(),
+            item_bytes: self.set.item_bytes(),
+            locks,
+            deferred: self.deferral.at(),
+        }
     }
 
     /// Undoes what was done since a savepoint of this transaction, which can be gone back to again. Later savepoints are
@@ -31,12 +43,17 @@ impl Transaction {
         self.deferral.go_back(savepoint.deferred);
         if let Some(stamp) = self.stamp {
             self.log_failed_keys(savepoint.writes);
+            let undoes = self.set.writes.len() > savepoint.writes || self.has_locks_behind(savepoint.locks);
             self.went_back += 1;
             self.set.undo(savepoint.writes, stamp);
             self.set.forget_items(savepoint.item_bytes);
             self.foreign_keys_checked = self.foreign_keys_checked.min(savepoint.writes);
             if let Some(foreign_key_reads) = &mut self.foreign_key_reads {
                 foreign_key_reads.checked.retain(|checked| checked.end() <= savepoint.writes);
+            }
+            self.unlock_rows(savepoint.locks);
+            if undoes {
+                self.manager.undid(self.active_slot, self.owner());
             }
         }
     }

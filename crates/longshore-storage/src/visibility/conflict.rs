@@ -2,13 +2,15 @@
 
 use std::fmt;
 
-use super::time::TRANSACTION_ID_MIN;
+use super::time::{Owner, TRANSACTION_ID_MIN};
 
 /// Why two transactions cannot both go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConflictKind {
-    /// Another transaction has changed the row and has not ended yet.
-    Uncommitted,
+    /// Another transaction has changed the row and has not ended yet: this one, where that is known.
+    Uncommitted(Option<Owner>),
+    /// Another transaction has locked the row.
+    Locked(Owner),
     /// Another transaction has changed the row since this one began, and has committed.
     Committed,
     /// Another transaction has changed since what this one has read.
@@ -30,14 +32,15 @@ pub enum ConflictKind {
 impl ConflictKind {
     /// The conflict with a change that bears a stamp, which one does not see.
     pub(crate) fn of(stamp: u64) -> ConflictKind {
-        if stamp < TRANSACTION_ID_MIN { ConflictKind::Committed } else { ConflictKind::Uncommitted }
+        if stamp < TRANSACTION_ID_MIN { ConflictKind::Committed } else { ConflictKind::Uncommitted(Some(Owner(stamp))) }
     }
 }
 
 impl fmt::Display for ConflictKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConflictKind::Uncommitted => f.write_str("another transaction is changing it"),
+            ConflictKind::Uncommitted(_) => f.write_str("another transaction is changing it"),
+            ConflictKind::Locked(_) => f.write_str("another transaction has locked it"),
             ConflictKind::Committed => f.write_str("another transaction has changed it meanwhile"),
             ConflictKind::Read { predicate } => {
                 write!(f, "another transaction has changed what this one read ({predicate})")

@@ -28,6 +28,10 @@ impl fmt::Display for Time {
     }
 }
 
+/// Who holds what others may want: a transaction by its id, or a session by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Owner(pub(crate) u64);
+
 /// What a reader sees: what was committed up to a moment, and what one transaction has written. Valid as long as the
 /// transaction that it came from is active: afterwards what it needs may be gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

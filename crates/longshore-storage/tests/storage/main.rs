@@ -54,6 +54,7 @@ mod old_readers;
 mod precision;
 mod precision_keys;
 mod precision_packed;
+mod read_committed;
 mod redo;
 mod redo_damage;
 mod redo_log;

@@ -119,7 +119,7 @@ fn rows_read_as_a_whole_are_what_they_are_value_by_value() {
             let row = rows[random.below(rows.len())];
             let Ok(mut edit) = t.edit(&bench.relation, row) else { continue };
             if random.below(20) == 0 {
-                edit.delete();
+                edit.delete().unwrap();
                 continue;
             }
             // Of a value changed twice the first one counts for others.
@@ -217,7 +217,7 @@ fn rows_are_found_for_reading_and_for_changes() {
     let mut reader = bench.transactions.begin_read_only(Isolation::Snapshot);
     assert!(matches!(reader.edit(relation, row).unwrap_err(), TransactionError::ReadOnly));
     let mut t = bench.transactions.begin(Isolation::Serializable);
-    t.edit(relation, row).unwrap().delete();
+    t.edit(relation, row).unwrap().delete().unwrap();
     assert!(t.find_read(relation, &index, key!(7)).unwrap().is_none());
     assert!(matches!(t.edit(relation, row).unwrap_err(), TransactionError::NoSuchRow { .. }));
     assert_eq!(reader.find_read(relation, &index, key!(7)).unwrap().unwrap().get(bench.number).unwrap(), 70);
@@ -303,7 +303,7 @@ fn stretches_have_the_values_of_arrays() {
             let row = rows[if round % 2 == 0 { random.below(64) } else { random.below(rows.len()) }];
             let value = if random.below(5) == 0 { Datum::Null } else { Datum::I64(-round) };
             match t.edit(&relation, row) {
-                Ok(edit) if random.below(4) == 0 => edit.delete(),
+                Ok(edit) if random.below(4) == 0 => edit.delete().unwrap(),
                 Ok(mut edit) => edit.set_datum(1, value).unwrap(),
                 Err(_) => {}
             }

@@ -200,7 +200,7 @@ fn delete_call_forwarding(
     let table = &db.call_forwarding;
     let key = key!(subscriber, sf_type, start_time);
     let Some(row) = t.find_edit(&table.relation, &table.key, key)? else { return Ok(End::Failed) };
-    row.delete();
+    row.delete()?;
     Ok(End::Done(-1))
 }
 

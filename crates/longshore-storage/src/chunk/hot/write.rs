@@ -79,6 +79,18 @@ impl HotChunk {
         if self.dead.contains(row) { Err(WriteError::NoSuchRow) } else { Ok(()) }
     }
 
+    /// Whether a row may be locked: as [`HotChunk::check`], but that others have changed values of it may not matter.
+    pub(crate) fn check_lock(&self, row: usize, writer: &Writer<'_>, only_key: bool) -> Result<(), WriteError> {
+        let checked = self.check(row, writer);
+        let (view, stamps) = (writer.view, writer.clock.stamps());
+        if !only_key || !matches!(checked, Err(WriteError::Conflict(_))) || self.deleted.is_some() {
+            return checked;
+        }
+        let versions = self.versions.iter().flat_map(|versions| versions.chain(row));
+        let mut unseen = versions.take_while(|version| !view.sees(stamps.get(version.stamp)));
+        if unseen.all(|version| matches!(version.change, Change::Update(..))) { Ok(()) } else { checked }
+    }
+
     /// Whether the writer may remove all rows: there are some that he sees, and nobody has changed any whom he does not
     /// see.
     pub(crate) fn check_all(&self, writer: &Writer<'_>) -> Result<(), WriteError> {

@@ -14,10 +14,11 @@ use crate::chunk::hot::input_of;
 use crate::datum::Datum;
 use crate::error::{ForeignKeyError, TransactionError, check_cancelled};
 use crate::index::{IsCancelled, Referred, ReferredBytes};
-use crate::manager::WriteKind;
+use crate::manager::{RowLock, WriteKind};
 use crate::relation::{Finder, Found, Missing, RowSet, in_order};
 use crate::row_id::RowId;
 use crate::table::{ForeignKey, ReferenceMatch, Table};
+use crate::transaction::Isolation;
 use crate::transaction::deferral::Checked;
 use crate::typed::Input;
 use crate::values::TextRoom;
@@ -100,7 +101,7 @@ impl Transaction {
         key: &Arc<ForeignKey>,
         at: u32,
         child: &Table,
-        parent: &Table,
+        parent: &Arc<Table>,
         range: Range<usize>,
         is_cancelled: IsCancelled<'_>,
     ) -> Result<Option<(usize, Missing)>, TransactionError> {
@@ -135,7 +136,7 @@ impl Transaction {
                             continue;
                         }
                         if let Some(row) = self.finds(key, parent, bytes) {
-                            kept.insert(row);
+                            self.keep_referred(parent, row, &mut kept)?;
                             last = Some(bytes.to_boxed());
                             continue;
                         }
@@ -158,6 +159,16 @@ impl Transaction {
             foreign_key_reads.keep(key, set);
         }
         Ok(found.map(|(piece, missing)| (many[piece].0, missing)).or(first))
+    }
+
+    /// Sees to it that a row stays which another one refers to: at READ COMMITTED who deletes it waits, elsewhere who
+    /// commits later fails.
+    fn keep_referred(&mut self, parent: &Arc<Table>, row: RowId, kept: &mut RowSet) -> Result<(), TransactionError> {
+        if self.isolation == Isolation::ReadCommitted {
+            return self.lock_row_of(parent, row, RowLock::KeyShare);
+        }
+        kept.insert(row);
+        Ok(())
     }
 
     /// The first row of pieces that refers to none, with the number of its piece; and what the others refer to.

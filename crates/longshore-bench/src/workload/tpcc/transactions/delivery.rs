@@ -52,7 +52,7 @@ fn take_oldest(db: &Database, t: &mut Transaction, warehouse: i32, district: i32
     let Some(row) = oldest else { return Ok(None) };
     let mut row = t.edit(&table.relation, row)?;
     let order = row.get(table.no_o_id)?;
-    row.delete();
+    row.delete()?;
     Ok(Some(order))
 }
 
