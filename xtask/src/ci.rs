@@ -6,6 +6,7 @@
 
 mod absence;
 mod book;
+mod clients;
 mod demo;
 mod features;
 mod fuzz;
@@ -63,6 +64,7 @@ const STEPS: &[Step] = &[
     fast("clippy", "lints, warnings denied", clippy, clippy),
     fast("test", "all tests of the workspace", test, some_tests),
     slow("regression", "PostgreSQL's regression files, compared with PostgreSQL", regression::step),
+    slow("clients", "programs that speak PostgreSQL's protocol, against the server", clients::step),
     slow("doc", "documentation of the libraries, warnings denied", doc),
     slow("book", "the book is built without a warning", book::step),
     slow("asan", "low crates under AddressSanitizer", sanitizer::step),

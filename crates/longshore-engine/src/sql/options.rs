@@ -168,6 +168,8 @@ impl Options {
             check_nulls(&values.options.nulls, &language)?;
         }
         let rejects = RejectOptions::new(&options, place)?;
+        // Rows of a load have no state that freezing would settle.
+        options.flag("FREEZE")?;
         Ok(Self {
             given: items.iter().filter_map(|item| rules::rule_of(&item.name)).map(|rule| rule.name).collect(),
             format: language.format,
