@@ -33,6 +33,7 @@ pub(crate) mod named_arguments;
 pub(crate) mod names;
 pub(crate) mod numbers;
 pub(crate) mod objects;
+pub(crate) mod oid_casts;
 mod option_list;
 pub(crate) mod options;
 mod ordering;

@@ -187,6 +187,7 @@ impl Catalog {
             version: AtomicU64::new(next_version()),
             log: OnceLock::new(),
             ddl: tokio::sync::Mutex::default(),
+            oids: Arc::clone(&self.oids),
             fork: Some(Fork { origin: Arc::clone(self), began, acts: Mutex::default() }),
         })
     }

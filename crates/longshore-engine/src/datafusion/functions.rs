@@ -35,6 +35,8 @@ pub(super) mod time;
 mod uuid_in;
 pub(super) mod zeros;
 
+pub(super) use calls::udf::no_function;
+pub(super) use text::quote::identifier as quoted_identifier;
 use datafusion::logical_expr::ScalarUDF;
 
 /// The functions that are written by overloads.
