@@ -134,6 +134,15 @@ pub(crate) fn parse(sql: &str) -> Result<Parsed, Error> {
     depth::with_stack(sql, || parse_limited(sql))
 }
 
+/// Whether a statement may ask for settings: by `current_setting` or `pg_settings`.
+pub(crate) fn asks_for_settings(sql: &str) -> bool {
+    const WORD: &[u8] = b"_setting";
+    /// What lies behind is data.
+    const LOOKED_AT: usize = 1 << 16;
+    let looked_at = &sql.as_bytes()[..sql.len().min(LOOKED_AT)];
+    looked_at.windows(WORD.len()).any(|part| part.eq_ignore_ascii_case(WORD))
+}
+
 /// Parses exactly one query, of a view also with the words of its check option behind it.
 pub(crate) fn parse_query(sql: &str) -> Result<Box<ast::Query>, Error> {
     match parse(check_option::CheckOption::of_text(sql).0)? {

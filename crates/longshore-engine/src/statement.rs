@@ -197,8 +197,8 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
             resolved.inspect_err(|_| session.block.fail())?;
         }
     }
-    if let Parsed::Sql(statement) = &mut parsed {
-        setting_calls::done(sql, statement, session.settings).inspect_err(|_| session.block.fail())?;
+    if sql::asks_for_settings(sql) {
+        setting_calls::tell(session.database, session.block, session.settings);
     }
     let SessionContext { database, block, streams, control, .. } = session;
     let nature = nature(&parsed, &database.catalog);

@@ -14,7 +14,6 @@ pub(super) mod frames;
 pub(super) mod function_registry;
 pub(super) mod generated;
 pub(super) mod grouped_keys;
-pub(super) mod information_schema;
 pub(super) mod insert_of_query;
 pub(super) mod lateral_functions;
 pub(super) mod literals;

@@ -1,5 +1,5 @@
 //! What the transactions of a session know of it: the numbers that sequences gave it last, which `currval` and `lastval`
-//! answer, its random numbers, and the schemas that it looks through.
+//! answer, its random numbers, the schemas that it looks through, and its settings.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -14,6 +14,8 @@ use crate::{Error, ErrorKind};
 pub(crate) struct LastNumbers {
     numbers: Mutex<Numbers>,
     path: Mutex<Arc<SearchPath>>,
+    /// Names and values of settings, as they were when a statement last asked for them.
+    settings: Mutex<Arc<Vec<(&'static str, String)>>>,
     /// Its temporary tables that do not outlive a transaction as they are.
     pub(crate) temporary: TemporaryTables,
     /// What `random()` gives.
@@ -40,6 +42,16 @@ impl LastNumbers {
     /// Lets the session look through other schemas.
     pub(crate) fn set_path(&self, path: SearchPath) {
         *self.path.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(path);
+    }
+
+    /// The settings, if a statement has asked for them.
+    pub(crate) fn settings(&self) -> Arc<Vec<(&'static str, String)>> {
+        Arc::clone(&self.settings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets the statements of the session know its settings.
+    pub(crate) fn tell_settings(&self, settings: Vec<(&'static str, String)>) {
+        *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }
 
     /// Forgets the numbers that the session took.

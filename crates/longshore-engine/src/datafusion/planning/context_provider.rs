@@ -31,14 +31,14 @@ use super::function_registry::Functions;
 use super::names::name_of;
 use super::planner::Planner;
 use super::random;
-use super::type_names::TypeNames;
 use super::system_tables::{INFORMATION_SCHEMA, PG_CATALOG};
-use super::{information_schema, sequences, system_functions, system_tables};
+use super::type_names::TypeNames;
+use super::{sequences, system_functions, system_tables};
 use crate::datafusion::functions::{excluding, shifted};
 use crate::sql::names::{CATALOG, SCHEMA};
 
-/// Tables of `information_schema` that are `DataFusion`'s: they tell of functions and settings.
-const OF_FUNCTIONS: [&str; 3] = ["routines", "parameters", "df_settings"];
+/// The table of `information_schema` that is `DataFusion`'s: its settings.
+const ENGINE_SETTINGS: &str = "df_settings";
 
 impl Planner {
     /// The plan of `statement` as it is; its views are defined.
@@ -114,10 +114,7 @@ impl Planner {
             }
             Some(_) => return Ok(self.names.lookup(&name_of(&reference))),
         }
-        if let Some(table) = information_schema::table(self, name)? {
-            return Ok(Some(table));
-        }
-        if !OF_FUNCTIONS.contains(&name) {
+        if name != ENGINE_SETTINGS {
             return Ok(self.system_table(INFORMATION_SCHEMA, name));
         }
         let resolved = reference.resolve(CATALOG, SCHEMA);

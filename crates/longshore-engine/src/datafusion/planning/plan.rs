@@ -45,8 +45,8 @@ use crate::datafusion::scan::table::RelationTable;
 use crate::sql;
 use crate::sql::expressions::each_query;
 use crate::sql::{
-    arrays, cast_names, expansion, headings, lateral_names, named_arguments, numbers, oid_casts, recursive, repeated, rows,
-    set_returning, time_syntax, unnamed, untyped, values_lists, windows,
+    arrays, cast_names, expansion, headings, lateral_names, named_arguments, numbers, oid_casts, recursive, repeated,
+    rows, set_returning, time_syntax, unnamed, untyped, values_lists, windows,
 };
 use crate::{Error, ErrorKind};
 
@@ -159,6 +159,7 @@ impl Planner {
                 expansion::check(&statement)?;
             }
             oid_casts::write_out(&mut statement);
+            system_tables::base_types::write_out(&mut statement);
             system_tables::table_oids::write_out(&self.system, &mut statement);
             named_arguments::write_out(&mut statement);
             time_syntax::rewrite(&mut statement);
@@ -170,7 +171,11 @@ impl Planner {
             frames::resolve(self, &mut statement)?;
             let statement = Parsed::Statement(Box::new(statement));
             let references = self.state.resolve_table_references(&statement).map_err(from_datafusion)?;
-            let is_all = references.iter().any(|reference| system_tables::describes_columns(reference.table()));
+            let of_statement = || match &statement {
+                Parsed::Statement(statement) => statement.to_string(),
+                _ => String::new(),
+            };
+            let is_all = references.iter().any(|name| system_tables::describes_columns(name.table(), of_statement));
             for name in self.names_to_expand(&references, is_all) {
                 if let Some(Entry::View(view)) = self.catalog.get(&name)
                     && !self.names.knows(&name)

@@ -7,16 +7,17 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
+use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue, plan_datafusion_err};
 use datafusion::logical_expr::expr::{InList, ScalarFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
-    BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, lit,
+    BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, RecursiveQuery, lit,
 };
 
 use super::planner::Planner;
-use super::system_functions::{SHOWN_VECTOR, VECTOR_SUBSCRIPTS, shown};
+use super::system_functions::{SHOWN_VECTOR, UNTOLD, VECTOR_SUBSCRIPTS, shown};
 use super::system_tables::kind_of;
 use crate::sql::arrays::SUBSCRIPT;
 
@@ -35,7 +36,11 @@ pub(in crate::datafusion) fn with_names(planner: &Planner, plan: LogicalPlan) ->
 pub(in crate::datafusion) fn with_shown_columns(planner: &Planner, plan: LogicalPlan) -> Result<LogicalPlan> {
     let is_query = !matches!(
         plan,
-        LogicalPlan::Dml(_) | LogicalPlan::Ddl(_) | LogicalPlan::Explain(_) | LogicalPlan::Analyze(_) | LogicalPlan::Statement(_)
+        LogicalPlan::Dml(_)
+            | LogicalPlan::Ddl(_)
+            | LogicalPlan::Explain(_)
+            | LogicalPlan::Analyze(_)
+            | LogicalPlan::Statement(_)
     );
     if !planner.asks_the_system() || !is_query {
         return Ok(plan);
@@ -60,6 +65,9 @@ pub(in crate::datafusion) fn with_shown_columns(planner: &Planner, plan: Logical
 }
 
 fn of_node(planner: &Planner, node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    if let LogicalPlan::RecursiveQuery(query) = node {
+        return with_same_types(planner, query).map(Transformed::yes);
+    }
     let inputs = node.inputs();
     let mut schema = inputs.first().map_or_else(DFSchema::empty, |input| input.schema().as_ref().clone());
     inputs.iter().skip(1).for_each(|input| schema.merge(input.schema()));
@@ -70,6 +78,27 @@ fn of_node(planner: &Planner, node: LogicalPlan) -> Result<Transformed<LogicalPl
         Ok(expr.update_data(|expr| name.restore(expr)))
     })?
     .map_data(LogicalPlan::recompute_schema)
+}
+
+/// A query that goes on from its own rows, which tell the same types at every step.
+fn with_same_types(planner: &Planner, mut query: RecursiveQuery) -> Result<LogicalPlan> {
+    let (first, next) = (query.static_term.schema(), query.recursive_term.schema());
+    let fields = first.fields().iter().zip(next.fields());
+    if fields.clone().any(|(first, next)| first.metadata() != next.metadata()) {
+        let exprs = next.columns().into_iter().zip(fields).map(|(column, (first, next))| {
+            let name = column.name.clone();
+            let column = Expr::Column(column);
+            if first.metadata() == next.metadata() {
+                return Ok(column);
+            }
+            let metadata = (!first.metadata().is_empty()).then(|| FieldMetadata::from(first.metadata()));
+            Ok(call(planner, UNTOLD, column)?.alias_with_metadata(name, metadata))
+        });
+        let exprs = exprs.collect::<Result<Vec<_>>>()?;
+        let term = LogicalPlanBuilder::from(query.recursive_term.as_ref().clone()).project(exprs)?.build()?;
+        query.recursive_term = Arc::new(term);
+    }
+    Ok(LogicalPlan::RecursiveQuery(query))
 }
 
 /// The name in `pg_type` of the type of an expression, if metadata tell it.

@@ -8,6 +8,7 @@ mod definitions;
 mod names;
 mod privileges;
 mod sets;
+mod settings;
 mod sizes;
 mod types;
 mod visibility;
@@ -33,7 +34,7 @@ use crate::Error;
 use crate::datafusion::errors::external;
 
 pub(super) use names::{SHOWN_VECTOR, shown};
-pub(super) use written::VECTOR_SUBSCRIPTS;
+pub(super) use written::{UNTOLD, VECTOR_SUBSCRIPTS};
 
 /// What an argument is taken as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +152,7 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
         definitions::ENTRIES,
         names::ENTRIES,
         privileges::ENTRIES,
+        settings::ENTRIES,
         sizes::ENTRIES,
         types::ENTRIES,
         visibility::ENTRIES,
@@ -219,7 +221,8 @@ impl SystemFunction {
             }
             Gives::Text => texts(&results),
             Gives::Bool => {
-                let bools = results.iter().map(|value| if let Value::Bool(value) = value { Some(*value) } else { None });
+                let bools =
+                    results.iter().map(|value| if let Value::Bool(value) = value { Some(*value) } else { None });
                 Arc::new(bools.collect::<BooleanArray>())
             }
             Gives::Moment => Arc::new(ints().collect::<TimestampMicrosecondArray>().with_timezone("UTC")),

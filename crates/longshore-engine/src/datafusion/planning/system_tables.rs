@@ -5,6 +5,7 @@
 //! is described once for the statement ([`objects`]), with an OID for each object. What is temporary is shown to its own
 //! session only. Not here: functions over the same objects (`system_functions`).
 
+pub(super) mod base_types;
 pub(super) mod constraint_text;
 mod definition;
 mod expression_text;
@@ -18,6 +19,7 @@ mod pg_catalog;
 mod provider;
 mod rows;
 pub(super) mod table_oids;
+mod type_ref;
 mod types;
 mod view_columns;
 pub(super) mod view_text;
@@ -32,10 +34,11 @@ pub(super) use definition::relations;
 pub(super) use expression_text::prettier;
 pub(in crate::datafusion) use kind::{kind_of, typed};
 pub(super) use lookups::{
-    arguments_of, roles, system_comment, system_oid, system_relation, system_rows, type_named, type_shown,
+    arguments_of, base_of_domain, roles, system_comment, system_oid, system_relation, system_rows, type_named,
+    type_shown,
 };
 use objects::Objects;
-pub(super) use pg_catalog::comments::{PG_CLASS_CLASS, PG_DATABASE_CLASS};
+pub(super) use pg_catalog::comments::{PG_CLASS_CLASS, PG_DATABASE_CLASS, PG_NAMESPACE_CLASS, PG_TYPE_CLASS};
 use provider::SystemTable;
 use rows::Rows;
 use view_columns::ViewColumn;
@@ -65,11 +68,7 @@ pub(in crate::datafusion) struct SystemCatalog {
 }
 
 impl SystemCatalog {
-    pub(super) fn new(
-        catalog: &Arc<Catalog>,
-        transaction: &Arc<StatementTransaction>,
-        names: &Arc<Names>,
-    ) -> Self {
+    pub(super) fn new(catalog: &Arc<Catalog>, transaction: &Arc<StatementTransaction>, names: &Arc<Names>) -> Self {
         Self {
             catalog: Arc::clone(catalog),
             transaction: Arc::clone(transaction),
@@ -115,8 +114,12 @@ pub(super) fn table(catalog: &Arc<SystemCatalog>, schema: &str, name: &str) -> O
     Some(Arc::new(SystemTable::new(definition, catalog, fill)))
 }
 
-/// Whether a system table tells the columns of views, which are planned for that.
-pub(super) fn describes_columns(name: &str) -> bool {
+/// Whether a system table tells the columns of views in a statement of this text, so that they are planned for that.
+pub(super) fn describes_columns(name: &str, text: impl Fn() -> String) -> bool {
+    if name == "pg_class" {
+        let text = text();
+        return text.contains("relnatts") || text.contains('*');
+    }
     const TABLES: [&str; 6] =
         ["pg_attribute", "columns", "column_privileges", "role_column_grants", "view_column_usage", "element_types"];
     TABLES.contains(&name)

@@ -17,6 +17,7 @@ use sqlparser::tokenizer::Token;
 
 use super::system_tables::typed;
 use super::time_types::time_type;
+use crate::builtin_types::PG_TYPE;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::lengths::{CAST, Length};
 use crate::datafusion::functions::enums::{ENUM, Enumeration};
@@ -44,6 +45,10 @@ impl TypePlanner for TypeNames {
             }
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
                 let Some(element) = self.plan_type_field(element)? else { return Ok(None) };
+                if element.metadata().contains_key(PG_TYPE) {
+                    // Of an array of OIDs only counts that they are numbers.
+                    return Ok(Some(Arc::new(Field::new("", list_of(element.data_type().clone()), true))));
+                }
                 let mut metadata = element.metadata().clone();
                 metadata.retain(|key, _| key == CAST || key == ENUM);
                 let list = Field::new("", list_of(element.data_type().clone()), true);

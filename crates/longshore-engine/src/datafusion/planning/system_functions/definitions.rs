@@ -5,7 +5,7 @@ use super::names::relation;
 use super::{Entry, Takes, Value, entry};
 use crate::Error;
 use crate::datafusion::planning::system_tables::objects::{Body, qualified};
-use crate::datafusion::planning::system_tables::{SystemCatalog, prettier, constraint_text, index_text, view_text};
+use crate::datafusion::planning::system_tables::{SystemCatalog, constraint_text, index_text, prettier, view_text};
 use crate::sql::names;
 
 pub(super) const ENTRIES: &[Entry] = &[
@@ -28,10 +28,12 @@ pub(super) const ENTRIES: &[Entry] = &[
     .least(1),
     entry("pg_get_viewdef", &[Takes::Either, Takes::Bool], Text, |catalog, args| {
         let oid = match &args[0] {
-            Value::Text(text) if text.parse::<u32>().is_err() => relation(catalog, text)?.ok_or_else(|| no_relation(text))?,
+            Value::Text(text) if text.parse::<u32>().is_err() => {
+                relation(catalog, text)?.ok_or_else(|| no_relation(text))?
+            }
             other => other.oid(),
         };
-        Ok(view(catalog, oid))
+        Ok(view(catalog, oid, args.get(1) == Some(&Value::Bool(true))))
     })
     .least(1),
     entry("pg_get_ruledef", &[Takes::Int, Takes::Bool], Text, |_, _| Ok(Value::Null)).least(1),
@@ -48,9 +50,9 @@ fn no_relation(text: &str) -> Error {
     Error::not_found(format!("relation \"{text}\" does not exist"))
 }
 
-fn view(catalog: &SystemCatalog, oid: u32) -> Value {
+fn view(catalog: &SystemCatalog, oid: u32, pretty: bool) -> Value {
     match catalog.objects().relation(oid).map(|relation| &relation.body) {
-        Some(Body::View(view)) => view_text::definition(view).into(),
+        Some(Body::View(view)) => view_text::definition(view, pretty).into(),
         _ => Value::Null,
     }
 }

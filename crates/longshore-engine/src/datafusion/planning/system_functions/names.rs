@@ -2,8 +2,8 @@
 
 use super::Gives::{Int, Text, Typed};
 use super::{Entry, Takes, Value, entry};
-use crate::datafusion::functions::quoted_identifier;
 use crate::catalog::Catalog;
+use crate::datafusion::functions::quoted_identifier;
 use crate::datafusion::planning::system_tables::objects::{Objects, qualified};
 use crate::datafusion::planning::system_tables::{
     INFORMATION_SCHEMA, PG_CATALOG, SystemCatalog, roles, system_rows, type_named, type_shown,
@@ -46,7 +46,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("xid", &[Takes::Either], Typed("xid"), |_, args| Ok(args[0].int().into())),
     entry("regclass", &[Takes::Either], Typed("regclass"), |catalog, args| {
         read(&args[0], |text| {
-            relation(catalog, text)?.ok_or_else(|| Error::not_found(format!("relation \"{}\" does not exist", told(text))))
+            relation(catalog, text)?
+                .ok_or_else(|| Error::not_found(format!("relation \"{}\" does not exist", told(text))))
         })
     }),
     entry("to_regclass", &[Takes::Text], Typed("regclass"), |catalog, args| {
@@ -54,8 +55,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     }),
     entry("regtype", &[Takes::Either], Typed("regtype"), |catalog, args| {
         read(&args[0], |text| {
-            type_named(catalog, text)
-                .ok_or_else(|| Error::no_object(format!("type \"{}\" does not exist", told(text))))
+            type_named(catalog, text).ok_or_else(|| Error::no_object(format!("type \"{}\" does not exist", told(text))))
         })
     }),
     entry("to_regtype", &[Takes::Text], Typed("regtype"), |catalog, args| {
@@ -188,14 +188,10 @@ fn shown_relation(catalog: &SystemCatalog, oid: u32) -> Option<String> {
     let mut known = crate::datafusion::planning::system_tables::relations();
     let known = known.find(|known| known.oid == oid)?;
     let is_visible = objects.path.iter().any(|schema| schema == known.schema);
-    Some(if is_visible {
-        known.name.to_owned()
-    } else {
-        qualified(&names::in_schema(known.schema, known.name))
-    })
+    Some(if is_visible { known.name.to_owned() } else { qualified(&names::in_schema(known.schema, known.name)) })
 }
 
-fn schema(objects: &Objects, text: &str) -> Option<u32> {
+pub(super) fn schema(objects: &Objects, text: &str) -> Option<u32> {
     let name = in_text::written(text).ok()?;
     Some(objects.schema_oid(&name)).filter(|oid| *oid != 0)
 }

@@ -27,7 +27,9 @@ pub(super) fn function(name: &str) -> Option<Arc<ScalarUDF>> {
             nothing,
         ),
         // No table has partitions.
-        "pg_partition_ancestors" => RowFunction::new("pg_partition_ancestors", |_| Ok(list_of(DataType::Int64)), nothing),
+        "pg_partition_ancestors" => {
+            RowFunction::new("pg_partition_ancestors", |_| Ok(list_of(DataType::Int64)), nothing)
+        }
         "pg_partition_tree" => RowFunction::new(
             "pg_partition_tree",
             |_| {
@@ -83,7 +85,9 @@ fn keyword_fields() -> Fields {
 fn keywords() -> Result<ArrayRef> {
     let words: Vec<String> = sqlparser::keywords::ALL_KEYWORDS.iter().map(|word| word.to_lowercase()).collect();
     let is_reserved = |word: &String| {
-        sqlparser::keywords::RESERVED_FOR_COLUMN_ALIAS.iter().any(|known| format!("{known:?}").eq_ignore_ascii_case(word))
+        sqlparser::keywords::RESERVED_FOR_COLUMN_ALIAS
+            .iter()
+            .any(|known| format!("{known:?}").eq_ignore_ascii_case(word))
     };
     let texts = |value: fn(bool) -> &'static str| -> ArrayRef {
         Arc::new(words.iter().map(|word| Some(value(is_reserved(word)))).collect::<StringViewArray>())

@@ -1,8 +1,11 @@
 //! `format_type` and what tells of functions and their arguments.
 
-use super::Gives::{Bool, Text};
+use super::Gives::{Bool, Text, Typed};
 use super::{Entry, Takes, Value, entry};
-use crate::datafusion::planning::system_tables::{SystemCatalog, arguments_of, system_rows, type_shown};
+use crate::datafusion::planning::system_tables::base_types::BASE_TYPE;
+use crate::datafusion::planning::system_tables::{
+    SystemCatalog, arguments_of, base_of_domain, system_rows, type_shown,
+};
 use crate::{Error, ErrorKind};
 
 pub(super) const ENTRIES: &[Entry] = &[
@@ -14,6 +17,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         }
     })
     .called_on_null(),
+    entry(BASE_TYPE, &[Takes::Int], Typed("oid"), |catalog, args| {
+        Ok(base_of_domain(catalog, args[0].oid()).unwrap_or(0).into())
+    }),
     entry("pg_get_function_arguments", &[Takes::Int], Text, |catalog, args| Ok(arguments(catalog, args[0].oid()))),
     entry("pg_get_function_identity_arguments", &[Takes::Int], Text, |catalog, args| {
         Ok(arguments(catalog, args[0].oid()))
@@ -36,13 +42,9 @@ pub(super) const ENTRIES: &[Entry] = &[
         })
     }),
     entry("pg_function_is_visible", &[Takes::Int], Bool, |_, args| Ok(is_of("pg_proc", "proname", args[0].oid()))),
-    entry("pg_operator_is_visible", &[Takes::Int], Bool, |_, args| {
-        Ok(is_of("pg_operator", "oprname", args[0].oid()))
-    }),
+    entry("pg_operator_is_visible", &[Takes::Int], Bool, |_, args| Ok(is_of("pg_operator", "oprname", args[0].oid()))),
     entry("pg_opclass_is_visible", &[Takes::Int], Bool, |_, args| Ok(is_of("pg_opclass", "opcname", args[0].oid()))),
-    entry("pg_opfamily_is_visible", &[Takes::Int], Bool, |_, args| {
-        Ok(is_of("pg_opfamily", "opfname", args[0].oid()))
-    }),
+    entry("pg_opfamily_is_visible", &[Takes::Int], Bool, |_, args| Ok(is_of("pg_opfamily", "opfname", args[0].oid()))),
     entry("pg_collation_is_visible", &[Takes::Int], Bool, |_, args| {
         Ok(is_of("pg_collation", "collname", args[0].oid()))
     }),

@@ -1,4 +1,5 @@
-//! Functions that stand in a plan only where it was rewritten: subscripts of an `int2vector`, which begin at 0.
+//! Functions that stand in a plan only where it was rewritten: subscripts of an `int2vector`, which begin at 0, and values of
+//! which nothing is told but Arrow's type.
 
 use std::sync::Arc;
 
@@ -13,10 +14,17 @@ use crate::datafusion::functions::row_function::RowFunction;
 /// `generate_subscripts` of a vector.
 pub(in crate::datafusion::planning) const VECTOR_SUBSCRIPTS: &str = "vector subscripts";
 
+/// A value as it is, without what metadata tell of it.
+pub(in crate::datafusion::planning) const UNTOLD: &str = "untold";
+
 /// The function of this name.
 pub(super) fn function(name: &str) -> Option<Arc<ScalarUDF>> {
-    let subscripts = || RowFunction::new(VECTOR_SUBSCRIPTS, |_| Ok(list_of(DataType::Int32)), subscripts).function();
-    (name == VECTOR_SUBSCRIPTS).then(|| Arc::new(subscripts()))
+    let function = match name {
+        VECTOR_SUBSCRIPTS => RowFunction::new(VECTOR_SUBSCRIPTS, |_| Ok(list_of(DataType::Int32)), subscripts),
+        UNTOLD => RowFunction::new(UNTOLD, |types| Ok(types[0].clone()), |args, _| Ok(Arc::clone(&args[0]))),
+        _ => return None,
+    };
+    Some(Arc::new(function.function()))
 }
 
 fn subscripts(args: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {

@@ -4,9 +4,9 @@ use longshore_storage::{ReferenceMatch, ReferenceTiming};
 use sqlparser::ast::ReferentialAction;
 
 use super::expression_text;
-use super::objects::{ConstraintObject, Constrains, Objects};
-use crate::datafusion::functions::quoted_identifier;
+use super::objects::{Constrains, ConstraintObject, Objects};
 use crate::catalog::{Reference, Role, Table, UserType};
+use crate::datafusion::functions::quoted_identifier;
 
 /// The condition of a check.
 pub(super) fn condition(objects: &Objects, constraint: &ConstraintObject, pretty: bool) -> Option<String> {

@@ -8,13 +8,12 @@ use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 
-use super::kind::{self, PG_TYPE};
+use super::kind;
 use super::{INFORMATION_SCHEMA, PG_CATALOG};
+use crate::builtin_types::PG_TYPE;
 
-const FILES: [(&str, &str); 2] = [
-    (PG_CATALOG, include_str!("pg_catalog.txt")),
-    (INFORMATION_SCHEMA, include_str!("information_schema.txt")),
-];
+const FILES: [(&str, &str); 2] =
+    [(PG_CATALOG, include_str!("pg_catalog.txt")), (INFORMATION_SCHEMA, include_str!("information_schema.txt"))];
 
 /// A system table.
 #[derive(Debug)]

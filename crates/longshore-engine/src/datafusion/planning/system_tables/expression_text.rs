@@ -3,7 +3,9 @@
 //! `pg_get_expr` and its like give that. A part that is not known here is written as it was read. Not here: queries
 //! (`view_text`).
 
-use longshore_storage::ColumnType;
+mod parentheses;
+mod typing;
+
 use sqlparser::ast::{
     Array, BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, UnaryOperator, Value,
@@ -11,21 +13,11 @@ use sqlparser::ast::{
 
 use super::objects::{Body, Objects};
 use super::types;
-use crate::datafusion::functions::quoted_identifier;
 use crate::catalog::{Origin, Rules, Table, UserType};
-use crate::sql::{enum_types, in_text, names};
-use crate::sql::types::column_type;
-
-const TEXT: &str = "text";
-const VARCHAR: &str = "character varying";
-const CHAR: &str = "character";
-const INTEGER: &str = "integer";
-const BIGINT: &str = "bigint";
-const SMALLINT: &str = "smallint";
-const NUMERIC: &str = "numeric";
-const DOUBLE: &str = "double precision";
-const REAL: &str = "real";
-const BOOLEAN: &str = "boolean";
+use crate::datafusion::functions::quoted_identifier;
+use crate::sql::{in_text, names};
+use parentheses::{Parent, is_simple};
+use typing::{CHAR, DOUBLE, INTEGER, NUMERIC, REAL, TEXT, VARCHAR, is_text};
 
 /// What the names in an expression are.
 pub(super) struct Scope<'a> {
@@ -37,7 +29,13 @@ pub(super) struct Scope<'a> {
 }
 
 /// The default of a column of a table, or what it is generated from.
-pub(super) fn of_column_default(objects: &Objects, place: (&Table, &Rules), at: usize, expr: &Expr, pretty: bool) -> String {
+pub(super) fn of_column_default(
+    objects: &Objects,
+    place: (&Table, &Rules),
+    at: usize,
+    expr: &Expr,
+    pretty: bool,
+) -> String {
     let (table, rules) = place;
     let of_columns = |name: &str| type_of_column(objects, table, rules, name);
     let scope = Scope { objects, pretty, column: &of_columns };
@@ -98,25 +96,9 @@ fn type_of_column(objects: &Objects, table: &Table, rules: &Rules, name: &str) -
     types::shown(objects, objects.type_of(table, rules, at).oid, None)
 }
 
-/// What an expression is part of, which decides whether it needs parentheses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Parent<'a> {
-    Junction(&'a BinaryOperator),
-    Not,
-    /// An operator, and whether the part is its first operand.
-    Operator(&'a BinaryOperator, bool),
-    /// IS NULL and its like.
-    Test,
-    Cast,
-}
-
 /// The type that a literal of a type is shown with: `character` is `bpchar` then.
 fn label(type_name: &str) -> &str {
     if type_name == CHAR { "bpchar" } else { type_name }
-}
-
-fn is_text(type_name: &str) -> bool {
-    [TEXT, VARCHAR, CHAR, "name"].contains(&type_name)
 }
 
 fn literal(text: &str, type_name: &str) -> String {
@@ -202,8 +184,12 @@ impl Scope<'_> {
                 },
                 other => self.grouped(format!("- {}", self.within(other, Parent::Test))),
             },
-            Expr::UnaryOp { op: UnaryOperator::Plus, expr: inner } => self.grouped(format!("+ {}", self.within(inner, Parent::Test))),
-            Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => self.grouped(format!("NOT {}", self.within(inner, Parent::Not))),
+            Expr::UnaryOp { op: UnaryOperator::Plus, expr: inner } => {
+                self.grouped(format!("+ {}", self.within(inner, Parent::Test)))
+            }
+            Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => {
+                self.grouped(format!("NOT {}", self.within(inner, Parent::Not)))
+            }
             Expr::BinaryOp { left, op, right } => self.binary(left, op, right),
             Expr::IsNull(inner) => self.grouped(format!("{} IS NULL", self.within(inner, Parent::Test))),
             Expr::IsNotNull(inner) => self.grouped(format!("{} IS NOT NULL", self.within(inner, Parent::Test))),
@@ -211,9 +197,11 @@ impl Scope<'_> {
             Expr::IsNotTrue(inner) => self.grouped(format!("{} IS NOT TRUE", self.within(inner, Parent::Test))),
             Expr::IsFalse(inner) => self.grouped(format!("{} IS FALSE", self.within(inner, Parent::Test))),
             Expr::IsNotFalse(inner) => self.grouped(format!("{} IS NOT FALSE", self.within(inner, Parent::Test))),
-            Expr::IsDistinctFrom(left, right) => {
-                self.grouped(format!("{} IS DISTINCT FROM {}", self.within(left, Parent::Test), self.within(right, Parent::Test)))
-            },
+            Expr::IsDistinctFrom(left, right) => self.grouped(format!(
+                "{} IS DISTINCT FROM {}",
+                self.within(left, Parent::Test),
+                self.within(right, Parent::Test)
+            )),
             Expr::Between { expr: inner, negated, low, high } => {
                 let (from, to, word) = if *negated {
                     (BinaryOperator::Lt, BinaryOperator::Gt, "OR")
@@ -299,34 +287,6 @@ impl Scope<'_> {
         }
     }
 
-    /// The type that both operands of an operator become; `None` where each keeps its own.
-    fn common(&self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<String> {
-        let is_literal = |expr: &Expr| {
-            matches!(plain(expr), Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_) | Value::Null))
-        };
-        let (own, other) = (self.type_of(left), self.type_of(right));
-        let wanted = match (own, other) {
-            (Some(own), Some(other)) => match (own.as_str(), other.as_str()) {
-                (one, another) if is_text(one) && is_text(another) => {
-                    let both_char = one == CHAR && another == CHAR;
-                    let is_char = |known: &str, expr: &Expr| known == CHAR || is_literal(expr);
-                    let stays = both_char || is_char(one, left) && is_char(another, right) && (one == CHAR || another == CHAR);
-                    if stays && *op != BinaryOperator::StringConcat { CHAR } else { TEXT }
-                }
-                (one, another) if is_literal(right) && !is_text(one) && another == TEXT => return Some(own),
-                (one, another) if is_literal(left) && !is_text(another) && one == TEXT => return Some(other),
-                (DOUBLE | REAL, INTEGER | BIGINT | SMALLINT | NUMERIC) => DOUBLE,
-                (INTEGER | BIGINT | SMALLINT | NUMERIC, DOUBLE | REAL) => DOUBLE,
-                (NUMERIC, INTEGER | BIGINT | SMALLINT) | (INTEGER | BIGINT | SMALLINT, NUMERIC) => NUMERIC,
-                _ => return None,
-            },
-            (Some(own), None) if is_literal(right) => return Some(own),
-            (None, Some(other)) if is_literal(left) => return Some(other),
-            _ => return None,
-        };
-        Some(wanted.to_owned())
-    }
-
     fn like(&self, left: &Expr, op: &str, pattern: &Expr) -> String {
         let like = BinaryOperator::PGLikeMatch;
         let left = self.operand(left, Some(TEXT), Some(Parent::Operator(&like, true)));
@@ -341,7 +301,10 @@ impl Scope<'_> {
         }
         let of = self.type_of(inner);
         let elements = list.iter().map(|element| match &of {
-            Some(of) if is_text(of) || !matches!(plain(element), Expr::Value(value) if matches!(value.value, Value::Number(..))) => {
+            Some(of)
+                if is_text(of)
+                    || !matches!(plain(element), Expr::Value(value) if matches!(value.value, Value::Number(..))) =>
+            {
                 self.operand(element, Some(of), None)
             }
             Some(of) if [NUMERIC, DOUBLE, REAL].contains(&of.as_str()) => self.operand(element, Some(of), None),
@@ -365,7 +328,10 @@ impl Scope<'_> {
         }
         match otherwise {
             Some(otherwise) => format!("{text} ELSE {} END", self.text(otherwise)),
-            None => format!("{text} ELSE NULL::{} END", conditions.first().and_then(|when| self.type_of(&when.result)).unwrap_or_else(|| TEXT.to_owned())),
+            None => format!(
+                "{text} ELSE NULL::{} END",
+                conditions.first().and_then(|when| self.type_of(&when.result)).unwrap_or_else(|| TEXT.to_owned())
+            ),
         }
     }
 
@@ -414,138 +380,6 @@ impl Scope<'_> {
                 format!("{folded}({})", args.collect::<Vec<_>>().join(", "))
             }
         }
-    }
-
-    /// A type with its modifier.
-    fn spelled(&self, data_type: &DataType) -> String {
-        if let Some((name, _)) = enum_types::labels(data_type) {
-            return name;
-        }
-        match column_type(data_type) {
-            Ok(known) => {
-                let of = types::of_column(known);
-                let spelled = types::shown(self.objects, of.oid, Some(of.modifier));
-                let spelled = spelled.unwrap_or_else(|| data_type.to_string());
-                if known == ColumnType::Text && data_type.to_string().to_lowercase().contains("varying") {
-                    return VARCHAR.to_owned();
-                }
-                spelled
-            }
-            Err(_) => data_type.to_string().to_lowercase(),
-        }
-    }
-
-    /// A type without its modifier.
-    fn name_of(&self, data_type: &DataType) -> String {
-        if let Some((name, _)) = enum_types::labels(data_type) {
-            return name;
-        }
-        let known = column_type(data_type).ok();
-        let shown = known.and_then(|known| types::shown(self.objects, types::of_column(known).oid, None));
-        shown.unwrap_or_else(|| data_type.to_string().to_lowercase())
-    }
-
-    /// The type of an expression, as SQL names it without its modifier; `None` if it is not known here.
-    fn type_of(&self, expr: &Expr) -> Option<String> {
-        let of = match plain(expr) {
-            Expr::Identifier(name) => return (self.column)(&names::identifier(name).ok()?),
-            Expr::CompoundIdentifier(parts) => return (self.column)(&names::identifier(parts.last()?).ok()?),
-            Expr::Value(value) => match &value.value {
-                Value::SingleQuotedString(_) => TEXT,
-                Value::Boolean(_) => BOOLEAN,
-                Value::Number(digits, _) if digits.contains(['.', 'e', 'E']) => NUMERIC,
-                Value::Number(digits, _) if digits.parse::<i32>().is_ok() => INTEGER,
-                Value::Number(digits, _) if digits.parse::<i64>().is_ok() => BIGINT,
-                Value::Number(..) => NUMERIC,
-                _ => return None,
-            },
-            Expr::Cast { data_type, .. } => return Some(self.name_of(data_type)),
-            Expr::TypedString(typed) => return Some(self.name_of(&typed.data_type)),
-            Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => return self.type_of(expr),
-            Expr::BinaryOp { left, op, right } => match op {
-                BinaryOperator::Plus
-                | BinaryOperator::Minus
-                | BinaryOperator::Multiply
-                | BinaryOperator::Divide
-                | BinaryOperator::Modulo => {
-                    if let Some(common) = self.common(left, op, right) {
-                        return Some(common);
-                    }
-                    let (left, right) = (self.type_of(left)?, self.type_of(right)?);
-                    return Some(if right == BIGINT { right } else { left });
-                }
-                BinaryOperator::StringConcat => TEXT,
-                _ => BOOLEAN,
-            },
-            Expr::IsNull(_) | Expr::IsNotNull(_) | Expr::InList { .. } | Expr::Between { .. } | Expr::Like { .. } => BOOLEAN,
-            Expr::Case { conditions, .. } => return self.type_of(&conditions.first()?.result),
-            Expr::Function(function) => return self.type_of_function(function),
-            _ => return None,
-        };
-        Some(of.to_owned())
-    }
-
-    fn type_of_function(&self, function: &Function) -> Option<String> {
-        let name = function.name.to_string().to_lowercase();
-        let of = match name.as_str() {
-            "length" | "char_length" | "character_length" | "octet_length" | "position" | "strpos" | "ascii" => INTEGER,
-            "lower" | "upper" | "btrim" | "ltrim" | "rtrim" | "trim" | "substr" | "substring" | "replace" | "concat"
-            | "left" | "right" | "md5" | "initcap" | "to_char" | "repeat" | "reverse" => TEXT,
-            "nextval" | "currval" => BIGINT,
-            "now" | "current_timestamp" => "timestamp with time zone",
-            "current_date" => "date",
-            "abs" | "coalesce" | "nullif" | "greatest" | "least" | "round" | "ceil" | "floor" => {
-                let FunctionArguments::List(list) = &function.args else { return None };
-                let types = list.args.iter().find_map(|arg| match arg {
-                    FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)) => self.type_of(arg),
-                    _ => None,
-                });
-                return types;
-            }
-            _ => return None,
-        };
-        Some(of.to_owned())
-    }
-}
-
-/// Whether an expression needs no parentheses as a part of another one.
-fn is_simple(expr: &Expr, parent: Parent<'_>) -> bool {
-    match expr {
-        Expr::BinaryOp { op: own @ (BinaryOperator::And | BinaryOperator::Or), .. } => match parent {
-            Parent::Junction(op) => *own == BinaryOperator::And || own == op,
-            _ => false,
-        },
-        Expr::Between { .. } => matches!(parent, Parent::Junction(_)),
-        Expr::BinaryOp { op, .. } => match parent {
-            Parent::Junction(_) | Parent::Not => true,
-            Parent::Operator(outer, is_first) => match (rank(op), rank(outer)) {
-                (Some(own), Some(outer)) => own > outer || own == outer && is_first,
-                _ => false,
-            },
-            Parent::Test | Parent::Cast => false,
-        },
-        Expr::UnaryOp { op: UnaryOperator::Not, .. } => matches!(parent, Parent::Junction(_)),
-        Expr::IsNull(_)
-        | Expr::IsNotNull(_)
-        | Expr::IsTrue(_)
-        | Expr::IsNotTrue(_)
-        | Expr::IsFalse(_)
-        | Expr::IsNotFalse(_)
-        | Expr::IsDistinctFrom(..)
-        | Expr::Like { .. }
-        | Expr::ILike { .. } => matches!(parent, Parent::Junction(_) | Parent::Not),
-        Expr::InList { list, .. } if list.len() > 1 => false,
-        Expr::InList { .. } => matches!(parent, Parent::Junction(_) | Parent::Not),
-        _ => true,
-    }
-}
-
-/// How tightly an arithmetic operator binds.
-fn rank(op: &BinaryOperator) -> Option<u8> {
-    match op {
-        BinaryOperator::Plus | BinaryOperator::Minus => Some(1),
-        BinaryOperator::Multiply | BinaryOperator::Divide | BinaryOperator::Modulo => Some(2),
-        _ => None,
     }
 }
 

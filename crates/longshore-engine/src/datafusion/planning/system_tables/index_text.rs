@@ -5,9 +5,10 @@ use sqlparser::ast::Expr;
 
 use super::expression_text::{of_table, type_over_table};
 use super::objects::{Body, Objects, RelationObject, number, qualified};
-use super::types::{self, TypeRef};
-use crate::datafusion::functions::quoted_identifier;
+use super::type_ref::TypeRef;
+use super::types;
 use crate::catalog::{Key, Rules, Table};
+use crate::datafusion::functions::quoted_identifier;
 use crate::sql::names;
 
 /// A part of an index: a column, by its place in the table, or an expression.

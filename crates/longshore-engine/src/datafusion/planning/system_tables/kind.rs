@@ -8,10 +8,8 @@ use std::collections::HashMap;
 use datafusion::arrow::datatypes::{DataType, Field};
 use longshore_storage::ColumnType;
 
+use crate::builtin_types::PG_TYPE;
 use crate::datafusion::functions::nested::list_of;
-
-/// Among the metadata of a field: the name of its type in `pg_type`, where Arrow's type does not tell it.
-pub(in crate::datafusion) const PG_TYPE: &str = "longshore.pg_type";
 
 /// Types whose values are OIDs.
 const NUMBERS: [&str; 13] = [
@@ -92,8 +90,22 @@ pub(super) fn arrow(type_name: &str) -> DataType {
 /// What a field tells of a type, if Arrow's type does not tell it.
 pub(super) fn told(type_name: &'static str) -> Option<&'static str> {
     const PLAIN: [&str; 16] = [
-        "int8", "int4", "int2", "bool", "float4", "float8", "timestamptz", "interval", "numeric", "bytea", "text",
-        "_text", "_int2", "_float4", "_float8", "_bool",
+        "int8",
+        "int4",
+        "int2",
+        "bool",
+        "float4",
+        "float8",
+        "timestamptz",
+        "interval",
+        "numeric",
+        "bytea",
+        "text",
+        "_text",
+        "_int2",
+        "_float4",
+        "_float8",
+        "_bool",
     ];
     (!PLAIN.contains(&type_name)).then_some(type_name)
 }

@@ -5,6 +5,7 @@ use super::fixed;
 use super::pg_catalog::roles::RoleObject;
 use super::rows::Cell;
 use super::{PG_CATALOG, SystemCatalog, pg_catalog, types};
+use crate::catalog::UserType;
 
 /// All roles.
 pub(in crate::datafusion::planning) fn roles(catalog: &SystemCatalog) -> Vec<RoleObject> {
@@ -70,6 +71,21 @@ pub(in crate::datafusion::planning) fn system_comment(class: Option<u32>, oid: u
 /// The OID of the type that a text names.
 pub(in crate::datafusion::planning) fn type_named(catalog: &SystemCatalog, text: &str) -> Option<u32> {
     types::named(catalog.objects(), text)
+}
+
+/// The type that a domain is over, be it by way of other domains.
+pub(in crate::datafusion::planning) fn base_of_domain(catalog: &SystemCatalog, oid: u32) -> Option<u32> {
+    let objects = catalog.objects();
+    let mut base = None;
+    let mut at = oid;
+    // A domain cannot be over itself.
+    while let Some(domain) =
+        objects.user_type(|known| known.oid == at && matches!(*known.user_type, UserType::Domain(_)))
+    {
+        at = types::of_domain(objects, &domain.user_type).oid;
+        base = Some(at);
+    }
+    base
 }
 
 /// What SQL calls the type of an OID, with a modifier.

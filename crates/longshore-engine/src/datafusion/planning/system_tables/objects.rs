@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::types::{self, TypeRef};
-use crate::datafusion::functions::quoted_identifier;
+use super::type_ref::{self, TypeRef};
 use crate::catalog::{
     Catalog, Check, Entry, Key, ObjectId, Reference, Role, Rules, SYSTEM_SCHEMAS, SearchPath, Sequence, Table,
     UserType, View, is_temporary,
 };
+use crate::datafusion::functions::quoted_identifier;
 use crate::sql::names::{self, SCHEMA};
 use crate::transaction::StatementTransaction;
 
@@ -227,14 +227,17 @@ impl Objects {
     }
 
     /// The type that a user made under a name, or that has an OID, or of whose arrays the OID is.
-    pub(in crate::datafusion::planning) fn user_type(&self, is_it: impl Fn(&TypeObject) -> bool) -> Option<&TypeObject> {
+    pub(in crate::datafusion::planning) fn user_type(
+        &self,
+        is_it: impl Fn(&TypeObject) -> bool,
+    ) -> Option<&TypeObject> {
         self.types.iter().find(|known| is_it(known))
     }
 
     /// The type of a column of a table.
     pub(in crate::datafusion::planning) fn type_of(&self, table: &Table, rules: &Rules, at: usize) -> TypeRef {
         let column_type = table.relation.schema().columns()[at].column_type;
-        let of_column = types::of_column(column_type);
+        let of_column = type_ref::of_column(column_type);
         let mut checks = rules.checks.iter().filter(|check| check.columns == [at]);
         let Some((name, constraint)) = checks.find_map(Check::user_type) else { return of_column };
         let dimensions = i32::try_from(constraint.matches("[]").count()).unwrap_or(0);

@@ -34,6 +34,7 @@ pub(super) fn fill(name: &str) -> Option<Fill> {
         "pg_rewrite" => relations::pg_rewrite,
         "pg_sequence" => sequences::pg_sequence,
         "pg_sequences" => sequences::pg_sequences,
+        "pg_settings" => sessions::pg_settings,
         "pg_shdescription" => comments::pg_shdescription,
         "pg_stat_activity" => sessions::pg_stat_activity,
         "pg_stat_all_indexes" | "pg_stat_user_indexes" => statistics::indexes,

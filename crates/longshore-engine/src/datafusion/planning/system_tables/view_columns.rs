@@ -11,7 +11,7 @@ use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use super::objects::{Body, Objects};
-use super::types::{self, TypeRef};
+use super::type_ref::{self, TypeRef};
 use crate::datafusion::planning::names::name_of;
 
 /// A column of a view.
@@ -29,7 +29,7 @@ pub(super) fn of(objects: &Objects, provider: &Arc<dyn TableProvider>) -> Vec<Vi
             let (qualifier, field) = plan.schema().qualified_field(at);
             origin(objects, plan, &Column::from((qualifier, field)))
         });
-        let of = origin.unwrap_or_else(|| TypeRef { modifier: -1, ..types::of_field(field) });
+        let of = origin.unwrap_or_else(|| TypeRef { modifier: -1, ..type_ref::of_field(field) });
         ViewColumn { name: field.name().clone(), of }
     });
     columns.collect()

@@ -6,7 +6,8 @@ use super::super::definition::relations;
 use super::super::expression_text::of_column_default;
 use super::super::objects::{Body, Objects, RelationObject, number};
 use super::super::rows::{Cell, Rows, text};
-use super::super::types::{Layout, TypeRef, system_type};
+use super::super::type_ref::TypeRef;
+use super::super::types::{Layout, system_type};
 use super::super::{SystemCatalog, index_text};
 use crate::builtin_types::BuiltinType;
 use crate::catalog::{ObjectId, Origin, Rules, Table};
@@ -89,21 +90,13 @@ fn of_table(objects: &Objects, rows: &mut Rows<'_>, relation: &RelationObject, t
             not_null: !column.nullable,
         };
         let has_default = matches!(origin, Origin::Default(_) | Origin::Generated(_));
-        let further = [
-            ("atthasdef", has_default.into()),
-            ("attidentity", identity.into()),
-            ("attgenerated", generated.into()),
-        ];
+        let further =
+            [("atthasdef", has_default.into()), ("attidentity", identity.into()), ("attgenerated", generated.into())];
         add(objects, rows, &row, further);
     }
 }
 
-fn add<const N: usize>(
-    objects: &Objects,
-    rows: &mut Rows<'_>,
-    column: &ColumnRow,
-    further: [(&'static str, Cell); N],
-) {
+fn add<const N: usize>(objects: &Objects, rows: &mut Rows<'_>, column: &ColumnRow, further: [(&'static str, Cell); N]) {
     let layout = Layout::of(objects, column.of.oid);
     let cells = [
         ("attrelid", column.relation.into()),

@@ -1,8 +1,8 @@
 //! `pg_description` and `pg_shdescription`: what people have said of objects (COMMENT ON).
 
-use super::super::{Comment, SystemCatalog};
 use super::super::objects::{DATABASE_OID, Objects, number};
 use super::super::rows::{Rows, text};
+use super::super::{Comment, SystemCatalog};
 use crate::catalog::Commented;
 use crate::sql::names::{self, SCHEMA};
 

@@ -5,7 +5,7 @@ use sqlparser::ast::ReferentialAction;
 
 use super::super::SystemCatalog;
 use super::super::constraint_text::condition;
-use super::super::objects::{ConstraintObject, Constrains, Objects, number};
+use super::super::objects::{Constrains, ConstraintObject, Objects, number};
 use super::super::rows::{Cell, Rows, text};
 use crate::catalog::Role;
 use crate::sql::names;

@@ -3,7 +3,7 @@
 use super::super::fixed;
 use super::super::objects::Body;
 use super::super::rows::{Cell, Rows};
-use super::super::types::TypeRef;
+use super::super::type_ref::TypeRef;
 use super::super::{SystemCatalog, index_text};
 use super::relations::access_method;
 use crate::builtin_types::BuiltinType;

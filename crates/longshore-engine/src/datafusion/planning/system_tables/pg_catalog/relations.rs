@@ -93,10 +93,7 @@ fn of_body(
     let size = |cells: &mut Vec<(&'static str, Cell)>, table| {
         if rows.wants("reltuples") || rows.wants("relpages") {
             let (count, bytes) = catalog.size(table);
-            cells.extend([
-                ("reltuples", Cell::Float(count as f64)),
-                ("relpages", bytes.div_ceil(PAGE_BYTES).into()),
-            ]);
+            cells.extend([("reltuples", Cell::Float(count as f64)), ("relpages", bytes.div_ceil(PAGE_BYTES).into())]);
         }
     };
     match &relation.body {

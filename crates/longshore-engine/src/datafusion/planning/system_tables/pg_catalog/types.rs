@@ -64,7 +64,9 @@ pub(super) fn pg_type(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
                     ("typdefault", default.into()),
                 ]);
                 cells.extend([("typinput", function("domain_in")), ("typreceive", function("domain_recv"))]);
-                cells.extend(["typoutput", "typsend"].map(|name| (name, of_system(base.oid, name, function("enum_out")))));
+                cells.extend(
+                    ["typoutput", "typsend"].map(|name| (name, of_system(base.oid, name, function("enum_out")))),
+                );
             }
         }
         rows.row(cells);

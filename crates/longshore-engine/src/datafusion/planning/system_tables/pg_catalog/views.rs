@@ -39,7 +39,7 @@ pub(super) fn pg_views(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
         rows.row([
             ("schemaname", text(schema)),
             ("viewname", text(own)),
-            ("definition", view_text::definition(view).into()),
+            ("definition", view_text::definition(view, false).into()),
         ]);
     }
 }
