@@ -2,11 +2,15 @@
 //!
 //! `pg_catalog.pg_type` and programs that speak PostgreSQL's protocol know types by these numbers (`pg_type.dat` of PostgreSQL).
 
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Field, TimeUnit};
 use longshore_storage::{ColumnType, TimeType};
 
 /// Bytes that PostgreSQL counts beside a length or a precision in a type modifier.
 const MODIFIER_OFFSET: i32 = 4;
+
+/// Among the metadata of a field of a result: the name of its type in `pg_type`, where Arrow's type does not tell it, as of an
+/// `oid` or a `name`.
+pub const PG_TYPE: &str = "longshore.pg_type";
 
 /// A type that PostgreSQL has built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,6 +176,25 @@ impl TypeId {
         Self::new(BuiltinType::of_values(data_type), modifier)
     }
 
+    /// That of a column of a result, which its metadata may tell ([`PG_TYPE`]).
+    #[must_use]
+    pub fn of_field(field: &Field) -> Self {
+        let told = field.metadata().get(PG_TYPE).and_then(|name| match name.strip_prefix('_') {
+            Some(element) => BuiltinType::named(element).map(|known| (known, true)),
+            None => BuiltinType::named(name).map(|known| (known, false)),
+        });
+        // A cast may leave the metadata of what was cast.
+        let fits = |known: &BuiltinType, is_array: bool| match field.data_type() {
+            DataType::List(_) => is_array,
+            data_type if data_type.is_integer() => !is_array && known.category == 'N',
+            data_type => !is_array && known.category != 'N' && data_type.is_string(),
+        };
+        match told {
+            Some((known, is_array)) if fits(known, is_array) => Self::new((known, is_array), -1),
+            _ => Self::of_values(field.data_type()),
+        }
+    }
+
     /// That of a column of a table.
     #[must_use]
     pub fn of_column(column_type: ColumnType) -> Self {
@@ -218,6 +241,19 @@ mod tests {
         }
         let array = ColumnType::Integer.array().expect("an array");
         assert_eq!(TypeId::of_column(array), TypeId { oid: 1007, length: -1, modifier: -1 });
+    }
+
+    #[test]
+    fn metadata_tell_types_that_arrow_has_not() {
+        let told = |data_type: DataType, name: &str| {
+            let metadata = [(PG_TYPE.to_owned(), name.to_owned())].into();
+            TypeId::of_field(&Field::new("a", data_type, true).with_metadata(metadata)).oid
+        };
+        assert_eq!(told(DataType::Int64, "oid"), 26);
+        assert_eq!(told(DataType::Utf8View, "oid"), 25);
+        assert_eq!(told(DataType::Utf8View, "name"), 19);
+        assert_eq!(told(DataType::new_list(DataType::Int64, true), "_oid"), 1028);
+        assert_eq!(TypeId::of_field(&Field::new("a", DataType::Int64, true)).oid, 20);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod key;
 mod ledger;
 mod loads;
 mod log;
+mod oids;
 mod operations;
 mod restore;
 mod roles;
@@ -49,6 +50,7 @@ pub(crate) use key::{IndexDefinition, Key, Role, kind_name};
 pub(crate) use ledger::{LOADS, Ledger, LoadRecord, LoadStatus, shown_time};
 pub(crate) use loads::{Loads, RunningLoad, signed};
 pub(crate) use log::CatalogLog;
+pub(crate) use oids::{ObjectId, Oids};
 pub(crate) use operations::Operations;
 pub(crate) use restore::fits;
 pub(crate) use roles::{Membership, RoleDefinition, RoleId, Roles, SettingsOf};
@@ -96,6 +98,11 @@ impl Table {
     /// The number by which the ledger knows it: it keeps that when it is altered or renamed.
     pub(crate) fn number(&self) -> i64 {
         self.relation.relation_id().map_or(self.identity, |id| id.0.into())
+    }
+
+    /// What tells it from all other tables of the process, also when it was altered or renamed.
+    pub(crate) fn identity(&self) -> i64 {
+        self.identity
     }
 
     /// Whether it takes the place of a table of this name.
@@ -226,6 +233,8 @@ pub(crate) struct Catalog {
     log: OnceLock<Arc<CatalogLog>>,
     /// Held by who changes the shape of a table: its columns, constraints or indexes.
     ddl: Mutex<()>,
+    /// The numbers of its objects.
+    oids: Arc<Oids>,
     /// Of which catalog it is a copy, if a transaction block has it for itself.
     fork: Option<fork::Fork>,
 }
@@ -234,6 +243,11 @@ impl Catalog {
     /// Where changes are logged, if they are.
     pub(crate) fn log(&self) -> Option<&Arc<CatalogLog>> {
         self.log.get()
+    }
+
+    /// The number by which system tables know an object.
+    pub(crate) fn oid(&self, object: ObjectId) -> u32 {
+        self.oids.of(object)
     }
 
     /// Whether a table, view or sequence has this name, or none may.

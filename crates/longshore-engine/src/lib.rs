@@ -48,7 +48,7 @@ pub mod typed;
 
 pub use crate::datafusion::nested_texts;
 pub use crate::datafusion::shown_times;
-pub use builtin_types::{BUILTIN_TYPES, BuiltinType, TypeId};
+pub use builtin_types::{BUILTIN_TYPES, BuiltinType, PG_TYPE, TypeId};
 pub use config::{Config, Durability, Naptime, WalSize};
 pub use database::{Database, Login};
 pub use error::{Error, ErrorDetails, ErrorKind};

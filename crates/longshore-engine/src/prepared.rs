@@ -24,7 +24,7 @@ use crate::catalog::{Catalog, RoleId};
 use crate::datafusion::PlanCache;
 use crate::sql::parameters::{self, fit};
 use crate::sql::shape::Literal;
-use crate::sql::{Parsed, build, is_change, secrets, types};
+use crate::sql::{Parsed, asks_for_settings, build, is_change, secrets, types};
 use crate::transaction::StatementTransaction;
 
 /// A statement with parameters `$1`, `$2`, ..., parsed once; good for every session of its database.
@@ -44,6 +44,8 @@ pub struct Prepared {
     allowed: Mutex<Option<(RoleId, u64)>>,
     /// What must stand in no message.
     pub(crate) secrets: Vec<String>,
+    /// Whether it may ask for settings of the session.
+    pub(crate) asks_for_settings: bool,
 }
 
 /// What a statement was recognised as, and in which state of the catalog.
@@ -77,7 +79,8 @@ impl Prepared {
         let count = parameters::count(&statement)?;
         let point_query = PointQueryPlan::recognise(&statement, catalog);
         let parameters = count.max(types.len());
-        let secrets = secrets::values(&statement.to_string());
+        let text = statement.to_string();
+        let (secrets, asks_for_settings) = (secrets::values(&text), asks_for_settings(&text));
         Ok(Self {
             statement,
             parameters,
@@ -87,6 +90,7 @@ impl Prepared {
             plans: PlanCache::default(),
             allowed: Mutex::default(),
             secrets,
+            asks_for_settings,
         })
     }
 

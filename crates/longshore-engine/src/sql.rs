@@ -35,6 +35,7 @@ pub(crate) mod named_arguments;
 pub(crate) mod names;
 pub(crate) mod numbers;
 pub(crate) mod objects;
+pub(crate) mod oid_casts;
 mod option_list;
 pub(crate) mod options;
 mod ordering;
@@ -144,6 +145,15 @@ pub(crate) enum Parsed {
 /// Parses exactly one statement, with or without a semicolon behind it.
 pub(crate) fn parse(sql: &str) -> Result<Parsed, Error> {
     depth::with_stack(sql, || parse_limited(sql))
+}
+
+/// Whether a statement may ask for settings: by `current_setting` or `pg_settings`.
+pub(crate) fn asks_for_settings(sql: &str) -> bool {
+    const WORD: &[u8] = b"_setting";
+    /// What lies behind is data.
+    const LOOKED_AT: usize = 1 << 16;
+    let looked_at = &sql.as_bytes()[..sql.len().min(LOOKED_AT)];
+    looked_at.windows(WORD.len()).any(|part| part.eq_ignore_ascii_case(WORD))
 }
 
 /// Parses exactly one query, of a view also with the words of its check option behind it.

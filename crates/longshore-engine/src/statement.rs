@@ -223,8 +223,8 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
     if let Parsed::Role(statement) = &parsed {
         roles::check_setting(&mut session, statement).inspect_err(|_| session.block.fail())?;
     }
-    if let Parsed::Sql(statement) = &mut parsed {
-        setting_calls::done(sql, statement, session.settings).inspect_err(|_| session.block.fail())?;
+    if sql::asks_for_settings(sql) {
+        setting_calls::tell(session.database, session.block, session.settings);
     }
     if let Parsed::Role(statement) = &parsed
         && roles::is_of_several_steps(statement)
@@ -232,7 +232,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
     {
         return own_block::execute(session, parsed).await;
     }
-    let SessionContext { database, block, streams, settings, control, .. } = session;
+    let SessionContext { database, block, streams, control, .. } = session;
     let nature = nature(&parsed, &database.catalog);
     let own = block.definitions_for(nature, &database.catalog).map(|catalog| database.with_catalog(catalog));
     let database = own.as_ref().unwrap_or(database);
@@ -246,7 +246,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
             let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
             let parsed = match first.take() {
                 Some(parsed) => parsed,
-                None => parse_again(&context, settings, sql, &path)?,
+                None => parse_again(&context, sql, &path)?,
             };
             execute_with_actions(&context, streams, parsed, nature).await
         };
@@ -260,17 +260,9 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
 }
 
 /// The statement of `sql`, to run again.
-fn parse_again(
-    context: &Context<'_>,
-    settings: &ClientSettings,
-    sql: &str,
-    path: &SearchPath,
-) -> Result<Parsed, Error> {
+fn parse_again(context: &Context<'_>, sql: &str, path: &SearchPath) -> Result<Parsed, Error> {
     let mut parsed = sql::parse(sql)?;
     resolve::resolve(&mut parsed, sql, &context.database.catalog, path)?;
-    if let Parsed::Sql(statement) = &mut parsed {
-        setting_calls::done(sql, statement, settings)?;
-    }
     Ok(parsed)
 }
 
@@ -340,7 +332,7 @@ pub(crate) fn begin_session(session: &mut SessionContext<'_>, settings: &[(Strin
         // Nobody is there yet to be told.
         let _ = set_config::set_text(session, name, value, false);
     }
-    let _ = identity::follow(session);
+    let _ = follow_path(session, Outcome::done(""));
 }
 
 /// Executes `statement` if it sets something that there is.

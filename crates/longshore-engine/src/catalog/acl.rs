@@ -293,7 +293,6 @@ impl Acl {
     }
 
     /// The list as PostgreSQL shows it: an item such as `a=arw*/b` for each.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the tables of pg_catalog will show it"))]
     pub(crate) fn shown(&self, roles: &Roles) -> Vec<String> {
         let name = |role: RoleId| {
             let name = roles.name(role);

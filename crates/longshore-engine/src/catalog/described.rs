@@ -58,11 +58,6 @@ impl Catalog {
         act(&self.definitions.read().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    /// The comment on something.
-    pub(crate) fn comment(&self, on: &Commented) -> Option<String> {
-        self.definitions(|definitions| definitions.comments.get(on).cloned())
-    }
-
     /// Whether there is such a schema, where those of the system and of temporary tables count.
     pub(crate) fn has_schema(&self, name: &str) -> bool {
         self.definitions(|definitions| definitions.has_schema(name)) || name.starts_with(TEMPORARY)

@@ -191,6 +191,7 @@ impl Catalog {
             roles_version: AtomicU64::new(self.roles_version()),
             log: OnceLock::new(),
             ddl: tokio::sync::Mutex::default(),
+            oids: Arc::clone(&self.oids),
             fork: Some(Fork { origin: Arc::clone(self), began, acts: Mutex::default() }),
         })
     }

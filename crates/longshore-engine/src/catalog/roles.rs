@@ -270,6 +270,11 @@ impl Roles {
         self.settings.get(&of).map_or(&[], Vec::as_slice)
     }
 
+    /// All of these.
+    pub(crate) fn all_settings(&self) -> impl Iterator<Item = (SettingsOf, &[(String, String)])> {
+        self.settings.iter().map(|(of, settings)| (*of, settings.as_slice()))
+    }
+
     /// Lets sessions of some kind begin with another value of a setting, or with none of it.
     pub(crate) fn set(&mut self, of: SettingsOf, name: &str, value: Option<String>) {
         let settings = self.settings.entry(of).or_default();

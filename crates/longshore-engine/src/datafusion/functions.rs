@@ -35,7 +35,9 @@ pub(super) mod time;
 mod uuid_in;
 pub(super) mod zeros;
 
+pub(super) use calls::udf::no_function;
 use datafusion::logical_expr::ScalarUDF;
+pub(super) use text::quote::identifier as quoted_identifier;
 
 /// The functions that are written by overloads.
 pub(super) fn by_overloads() -> Vec<ScalarUDF> {

@@ -22,7 +22,8 @@ use crate::sql::headings;
 pub(crate) fn name_apart(query: &mut Query) {
     headings::name(query);
     if let SetExpr::Select(select) = query.body.as_mut() {
-        let has_all = select.projection.iter().any(is_all);
+        let is_star = |item: &SelectItem| is_all(item) || matches!(item, SelectItem::QualifiedWildcard(..));
+        let has_all = select.projection.iter().any(is_star);
         rename(select, |item| item.is_repeated || (has_all && item.name.is_column));
     }
 }

@@ -3,7 +3,9 @@
 use sqlparser::ast::Expr;
 
 /// Functions that give rows.
-pub(super) const SET_RETURNING: [&str; 19] = [
+pub(super) const SET_RETURNING: [&str; 25] = [
+    "_pg_expandarray",
+    "aclexplode",
     "generate_series",
     "generate_subscripts",
     "json_array_elements",
@@ -20,6 +22,10 @@ pub(super) const SET_RETURNING: [&str; 19] = [
     "jsonb_path_query",
     "jsonb_path_query_tz",
     "jsonb_populate_recordset",
+    "pg_get_keywords",
+    "pg_options_to_table",
+    "pg_partition_ancestors",
+    "pg_partition_tree",
     "regexp_matches",
     "regexp_split_to_table",
     "string_to_table",

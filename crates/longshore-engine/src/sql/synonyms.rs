@@ -37,14 +37,20 @@ fn free_argument_names(tokens: &mut [TokenWithSpan]) {
 
 /// Leaves `pg_catalog.` out before the name of a function, type or table: that schema is looked through anyway.
 fn leave_out_system_schema(tokens: &mut Vec<TokenWithSpan>) {
-    let is_it = |token: &Token| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case("pg_catalog"));
-    if !tokens.iter().any(|token| is_it(&token.token)) {
+    let is_called = |token: &Token, name| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case(name));
+    // The functions of the other one are its own.
+    let is_function = |token: &Token| matches!(token, Token::Word(word) if word.value.starts_with("_pg_"));
+    let is_it = |token: &Token, name: &Token| {
+        is_called(token, "pg_catalog") || is_called(token, "information_schema") && is_function(name)
+    };
+    let may_be = |token: &Token| is_called(token, "pg_catalog") || is_called(token, "information_schema");
+    if !tokens.iter().any(|token| may_be(&token.token)) {
         return;
     }
     let mut at = 0;
     while at + 2 < tokens.len() {
         let follows_period = at > 0 && tokens[at - 1].token == Token::Period;
-        let is_prefix = is_it(&tokens[at].token)
+        let is_prefix = is_it(&tokens[at].token, &tokens[at + 2].token)
             && tokens[at + 1].token == Token::Period
             && matches!(tokens[at + 2].token, Token::Word(_));
         if is_prefix && !follows_period {

@@ -250,8 +250,10 @@ const OTHER_TYPES: [&str; 26] = [
 
 #[cfg(test)]
 mod tests {
+    use sqlparser::parser::Parser;
 
     use super::*;
+    use crate::sql::dialect::LongshoreDialect;
     use crate::sql::in_text::column_type as parse_column_type;
 
     #[test]

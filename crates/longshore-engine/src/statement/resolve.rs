@@ -9,7 +9,6 @@ mod statements;
 
 use std::ops::ControlFlow;
 
-use expressions::is_regclass;
 use sqlparser::ast::{
     DataType, Expr, Ident, ObjectName, ObjectNamePart, ObjectType, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, Statement, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
@@ -23,9 +22,9 @@ use crate::sql::{Parsed, build, headings};
 use crate::statement::own_types;
 use crate::{Error, ErrorKind};
 
-/// Functions whose first argument names a sequence, table or type by a text.
-const NAMING: [&str; 7] =
-    ["nextval", "currval", "setval", "pg_get_serial_sequence", "storage", "obj_description", "col_description"];
+/// Functions whose first argument names a sequence or table by a text, which the resolver reads. Those of the system's own
+/// read it themselves.
+const NAMING: [&str; 4] = ["nextval", "currval", "setval", "storage"];
 
 /// Gives the names of `parsed`, which was read from `sql`, the schemas that they mean.
 pub(crate) fn resolve(parsed: &mut Parsed, sql: &str, catalog: &Catalog, path: &SearchPath) -> Result<(), Error> {
@@ -352,9 +351,6 @@ impl VisitorMut for Resolver<'_> {
                 if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("current_schema") =>
             {
                 self.current_schemas("current_schema", expr);
-            }
-            Expr::Cast { expr, data_type, .. } if is_regclass(data_type) => {
-                return flow(self.regclass(expr, data_type));
             }
             other if own_types::cast_of(other) == Some(&DataType::Uuid) => {
                 let value = own_types::cast_value(std::mem::replace(other, build::value(Value::Null)));

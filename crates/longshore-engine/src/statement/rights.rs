@@ -108,6 +108,15 @@ struct Rights<'a> {
     role: RoleId,
 }
 
+/// Refuses the tables of the system that have passwords.
+fn of_system(name: &str) -> Result<(), Error> {
+    match names::own(name) {
+        "pg_authid" => Err(denied("permission denied for table pg_authid")),
+        "pg_shadow" => Err(denied("permission denied for view pg_shadow")),
+        _ => Ok(()),
+    }
+}
+
 fn denied(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Privilege, message)
 }
@@ -196,7 +205,7 @@ impl Rights<'_> {
     /// Whether a table, view or sequence may be read as a query uses it.
     fn read(self, name: &str, uses: &Uses) -> Result<(), Error> {
         if self.catalog.class_of(name).is_none() {
-            return Ok(());
+            return of_system(name);
         }
         self.look_into(name)?;
         if !self.may(name, Privileges::SELECT) {
@@ -209,6 +218,9 @@ impl Rights<'_> {
                 Some(columns) if columns.iter().all(|column| granted.contains(column)) => {}
                 _ => return Err(self.denied_on(name)),
             }
+        }
+        if uses.locks && !self.may_on_columns(name, Privileges::UPDATE, Some(&[])) {
+            return Err(self.denied_on(name));
         }
         match self.catalog.get(name) {
             Some(Entry::View(view)) => self.through_view(&view, |owner| {

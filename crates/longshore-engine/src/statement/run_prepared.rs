@@ -9,7 +9,7 @@ use longshore_storage::Datum;
 use sqlparser::ast::Expr;
 
 use super::shaped::point_query_outcome;
-use super::{Context, SessionContext, end_of_transaction, execute_tree, foreign, prepare, rights};
+use super::{Context, SessionContext, end_of_transaction, execute_tree, foreign, prepare, rights, setting_calls};
 use crate::datafusion::Parameters;
 use crate::prepared::{Done, PointQueryPlan, Prepared};
 use crate::report::without;
@@ -31,6 +31,9 @@ pub(crate) async fn execute_prepared(
     prepared: &Prepared,
     arguments: Arguments<'_>,
 ) -> Result<Outcome, Error> {
+    if prepared.asks_for_settings {
+        setting_calls::tell(session.database, session.block, session.settings);
+    }
     let SessionContext { database, block, control, .. } = session;
     let (given, values, literals) = match arguments {
         Arguments::Values(values) => (values.len(), prepared.in_declared_types(Cow::Borrowed(values)), None),

@@ -7,6 +7,22 @@ use crate::config::{Durability, Naptime, WalSize};
 use crate::database::{AutovacuumSettings, CheckpointSettings};
 use crate::{Database, Error, Outcome};
 
+/// Settings that nobody sets: what programs ask of PostgreSQL before all else.
+pub(crate) const PRESETS: [(&str, &str); 12] = [
+    ("block_size", "8192"),
+    ("default_text_search_config", "pg_catalog.simple"),
+    ("in_hot_standby", "off"),
+    ("is_superuser", "on"),
+    ("lc_collate", "C"),
+    ("lc_ctype", "C.UTF-8"),
+    ("lc_messages", "C"),
+    ("lc_monetary", "C"),
+    ("lc_numeric", "C"),
+    ("lc_time", "C"),
+    ("max_identifier_length", "63"),
+    ("max_index_keys", "32"),
+];
+
 /// Executes `statement` if it sets something of the whole database. It takes effect at once, for all sessions.
 pub(crate) fn set(database: &Database, statement: &Statement) -> Option<Result<Outcome, Error>> {
     let Statement::Set(Set::SingleAssignment { scope: None, hivevar: false, variable, values }) = statement else {

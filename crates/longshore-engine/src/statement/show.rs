@@ -138,13 +138,8 @@ fn kind(entry: &Entry) -> &'static str {
     }
 }
 
-/// One setting, or `ALL`.
-pub(crate) fn show_setting(
-    database: &Database,
-    block: &Block,
-    client: &ClientSettings,
-    variable: &[Ident],
-) -> Result<Outcome, Error> {
+/// Names and values of all settings, sorted by name.
+pub(crate) fn all_settings(database: &Database, block: &Block, client: &ClientSettings) -> Vec<(&'static str, String)> {
     let config = database.config();
     let limit = config.memory_limit.map_or_else(|| "none".to_owned(), |bytes| bytes.to_string());
     let mut all = vec![
@@ -159,7 +154,19 @@ pub(crate) fn show_setting(
     all.extend(time_settings::shown(block));
     all.extend(client.shown());
     all.extend(identity::shown(database, block, client));
+    all.extend(settings::PRESETS.map(|(name, value)| (name, value.to_owned())));
     all.sort_unstable_by_key(|(name, _)| name.to_lowercase());
+    all
+}
+
+/// One setting, or `ALL`.
+pub(crate) fn show_setting(
+    database: &Database,
+    block: &Block,
+    client: &ClientSettings,
+    variable: &[Ident],
+) -> Result<Outcome, Error> {
+    let all = all_settings(database, block, client);
     let wanted = match variable.iter().map(|ident| ident.value.to_lowercase()).collect::<Vec<_>>().join(" ") {
         wanted if wanted == "time zone" => "timezone".to_owned(),
         wanted if wanted == "transaction isolation level" => "transaction_isolation".to_owned(),

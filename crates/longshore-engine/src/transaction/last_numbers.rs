@@ -1,5 +1,5 @@
 //! What the transactions of a session know of it: the numbers that sequences gave it last, which `currval` and `lastval`
-//! answer, its random numbers, who it acts as, and the schemas that it looks through.
+//! answer, its random numbers, who it acts as, the schemas that it looks through, and its settings.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -16,6 +16,8 @@ pub(crate) struct LastNumbers {
     numbers: Mutex<Numbers>,
     path: Mutex<Arc<SearchPath>>,
     identity: SessionIdentity,
+    /// Names and values of settings, as they were when a statement last asked for them.
+    settings: Mutex<Arc<Vec<(&'static str, String)>>>,
     /// Its temporary tables that do not outlive a transaction as they are.
     pub(crate) temporary: TemporaryTables,
     /// What `random()` gives.
@@ -57,6 +59,16 @@ impl LastNumbers {
     /// The role whose privileges are to be checked; `None` for a superuser.
     pub(crate) fn checked_role(&self, catalog: &Catalog) -> Option<RoleId> {
         self.identity.checked_role(catalog)
+    }
+
+    /// The settings, if a statement has asked for them.
+    pub(crate) fn settings(&self) -> Arc<Vec<(&'static str, String)>> {
+        Arc::clone(&self.settings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lets the statements of the session know its settings.
+    pub(crate) fn tell_settings(&self, settings: Vec<(&'static str, String)>) {
+        *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }
 
     /// Forgets the numbers that the session took.

@@ -18,7 +18,7 @@ use crate::{Error, ErrorKind};
 
 /// Functions without arguments, and what they give.
 const TOLD: [(&str, &str); 7] = [
-    ("version", concat!("Longshore ", env!("CARGO_PKG_VERSION"))),
+    ("version", concat!("PostgreSQL 15.0 (Longshore ", env!("CARGO_PKG_VERSION"), ")")),
     ("current_user", USER),
     ("session_user", USER),
     ("current_role", USER),

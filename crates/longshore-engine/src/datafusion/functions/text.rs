@@ -5,7 +5,7 @@ mod format;
 mod identifiers;
 mod padding;
 mod parts;
-mod quote;
+pub(in crate::datafusion) mod quote;
 mod unicode;
 
 use datafusion::arrow::array::AsArray;

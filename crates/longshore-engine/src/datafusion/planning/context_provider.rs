@@ -5,10 +5,11 @@
 //! [`Functions`] of their database, and their states have none.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::cte_worktable::CteWorkTable;
-use datafusion::catalog::information_schema::{INFORMATION_SCHEMA, InformationSchemaProvider};
+use datafusion::catalog::information_schema::InformationSchemaProvider;
 use datafusion::catalog::{SchemaProvider, TableFunctionArgs, TableProvider};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -30,10 +31,14 @@ use super::function_registry::Functions;
 use super::names::name_of;
 use super::planner::Planner;
 use super::random;
+use super::system_tables::{INFORMATION_SCHEMA, PG_CATALOG};
 use super::type_names::TypeNames;
-use super::{descriptions, identity, information_schema, privileges, sequences};
+use super::{identity, sequences, system_functions, system_tables};
 use crate::datafusion::functions::{excluding, shifted};
 use crate::sql::names::{CATALOG, SCHEMA};
+
+/// The table of `information_schema` that is `DataFusion`'s: its settings.
+const ENGINE_SETTINGS: &str = "df_settings";
 
 impl Planner {
     /// The plan of `statement` as it is; its views are defined.
@@ -60,11 +65,13 @@ impl Planner {
     /// The scalar function of this name.
     pub(in crate::datafusion) fn function(&self, name: &str) -> Option<Arc<ScalarUDF>> {
         let own = sequences::function(name, &self.catalog, &self.transaction);
-        let own = own.or_else(|| descriptions::function(name, &self.catalog));
         let own = own.or_else(|| random::function(name, &self.transaction));
         let own = own.or_else(|| identity::function(name, &self.catalog, &self.transaction));
-        let own = own.or_else(|| privileges::function(name, &self.catalog, &self.transaction));
-        own.or_else(|| self.functions.scalar.get(name).cloned())
+        own.or_else(|| self.functions.scalar.get(name).cloned()).or_else(|| {
+            let function = system_functions::function(name, &self.system);
+            self.asks_the_system.fetch_or(function.is_some(), Ordering::Relaxed);
+            function
+        })
     }
 
     /// What the tasks of `plan` know of their session. Tables that describe functions know all of them.
@@ -98,17 +105,30 @@ impl Planner {
     }
 
     fn table(&self, reference: TableReference) -> Result<Option<Arc<dyn TableProvider>>> {
-        if reference.schema() != Some(INFORMATION_SCHEMA) {
-            return Ok(self.names.lookup(&name_of(&reference)));
+        let name = reference.table();
+        match reference.schema() {
+            Some(INFORMATION_SCHEMA) => {}
+            None | Some(SCHEMA | PG_CATALOG) => {
+                // Nobody's table is called as one of the system's, but for one that its user would not find otherwise.
+                let own = self.names.lookup(&name_of(&reference));
+                return Ok(own.or_else(|| self.system_table(PG_CATALOG, name)));
+            }
+            Some(_) => return Ok(self.names.lookup(&name_of(&reference))),
         }
-        if let Some(table) = information_schema::table(self, reference.table())? {
-            return Ok(Some(table));
+        if name != ENGINE_SETTINGS {
+            return Ok(self.system_table(INFORMATION_SCHEMA, name));
         }
         let resolved = reference.resolve(CATALOG, SCHEMA);
         let provider = InformationSchemaProvider::new(Arc::clone(self.state.catalog_list()));
         let provider = provider.with_table_functions(self.functions.table.clone());
         // It makes its tables at once.
         provider.table(&resolved.table).now_or_never().transpose().map(Option::flatten)
+    }
+
+    fn system_table(&self, schema: &str, name: &str) -> Option<Arc<dyn TableProvider>> {
+        let table = system_tables::table(&self.system, schema, name);
+        self.asks_the_system.fetch_or(table.is_some(), Ordering::Relaxed);
+        table
     }
 }
 
@@ -186,7 +206,7 @@ impl ContextProvider for Planner {
             .scalar
             .keys()
             .cloned()
-            .chain(sequences::names().chain(random::NAMES).map(str::to_owned))
+            .chain(sequences::names().chain(random::NAMES).chain(system_functions::all_names()).map(str::to_owned))
             .collect()
     }
 

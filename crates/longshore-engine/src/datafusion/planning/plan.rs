@@ -28,8 +28,9 @@ use super::nullable_subqueries::with_nullable_subqueries;
 use super::order::with_order;
 use super::outer_types;
 use super::planner::{Optimized, Planner};
+use super::shown_oids::{with_names, with_shown_columns};
 use super::unnesting::unnested;
-use super::{common_types, expressions, frames, grouped_keys, merged_columns, rules, stars, whole_rows};
+use super::{common_types, expressions, frames, grouped_keys, merged_columns, rules, stars, system_tables, whole_rows};
 use crate::catalog::{Entry, Rules, Table, View};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::compact::compact;
@@ -44,8 +45,8 @@ use crate::datafusion::scan::table::RelationTable;
 use crate::sql;
 use crate::sql::expressions::each_query;
 use crate::sql::{
-    arrays, cast_names, expansion, headings, lateral_names, named_arguments, numbers, recursive, repeated, rows,
-    set_returning, time_syntax, unnamed, untyped, values_lists, windows,
+    arrays, cast_names, expansion, headings, lateral_names, named_arguments, numbers, oid_casts, recursive, repeated,
+    rows, set_returning, time_syntax, unnamed, untyped, values_lists, windows,
 };
 use crate::{Error, ErrorKind};
 
@@ -64,7 +65,8 @@ impl Planner {
     /// The logical plan of `statement`, not optimized.
     pub(in crate::datafusion) async fn logical(&self, statement: Statement) -> Result<LogicalPlan, Error> {
         let plan = self.plan(statement, &mut Vec::new()).await?;
-        let plan = with_nullable_subqueries(plan)
+        let plan = with_names(self, plan)
+            .and_then(with_nullable_subqueries)
             .and_then(with_bpchar_semantics)
             .and_then(with_enums)
             .and_then(with_multisets)
@@ -73,7 +75,7 @@ impl Planner {
             // The queries that IN became take the value from the query around them.
             if plan.transformed { outer_types::resolved(plan.data, &self.state) } else { Ok(plan.data) }
         });
-        plan.and_then(with_equal_zeros).map_err(from_datafusion)
+        plan.and_then(with_equal_zeros).and_then(|plan| with_shown_columns(self, plan)).map_err(from_datafusion)
     }
 
     /// How an optimized plan is to be run.
@@ -156,6 +158,9 @@ impl Planner {
             if queries > 1 {
                 expansion::check(&statement)?;
             }
+            oid_casts::write_out(&mut statement);
+            system_tables::base_types::write_out(&mut statement);
+            system_tables::table_oids::write_out(&self.system, &mut statement);
             named_arguments::write_out(&mut statement);
             time_syntax::rewrite(&mut statement);
             arrays::write_out(&mut statement);
@@ -166,11 +171,20 @@ impl Planner {
             frames::resolve(self, &mut statement)?;
             let statement = Parsed::Statement(Box::new(statement));
             let references = self.state.resolve_table_references(&statement).map_err(from_datafusion)?;
-            for name in self.names_to_expand(&references) {
+            let of_statement = || match &statement {
+                Parsed::Statement(statement) => statement.to_string(),
+                _ => String::new(),
+            };
+            let is_all = references.iter().any(|name| system_tables::describes_columns(name.table(), of_statement));
+            for name in self.names_to_expand(&references, is_all) {
                 if let Some(Entry::View(view)) = self.catalog.get(&name)
                     && !self.names.knows(&name)
                 {
-                    self.define_view(&view, open).await?;
+                    let defined = self.define_view(&view, open).await;
+                    // A view that cannot be planned any more has no columns to tell of.
+                    if !is_all {
+                        defined?;
+                    }
                 }
             }
             let Parsed::Statement(mut statement) = statement else {
@@ -191,10 +205,9 @@ impl Planner {
         })
     }
 
-    /// The names that a statement with these references may look up.
-    fn names_to_expand(&self, references: &[TableReference]) -> Vec<String> {
-        let describes_all = references.iter().any(|r| r.schema() == Some("information_schema"));
-        if describes_all {
+    /// The names that a statement with these references may look up; all of them where it is told of the columns of views.
+    fn names_to_expand(&self, references: &[TableReference], is_all: bool) -> Vec<String> {
+        if is_all {
             let path = self.transaction.numbers().path();
             return self.catalog.names().into_iter().filter(|name| path.may_see(name)).collect();
         }

@@ -4,6 +4,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::catalog::{CatalogProviderList, TableProvider};
@@ -19,6 +20,7 @@ use super::names::{Names, OneSchema};
 use super::samples::Samples;
 use super::short_aliases::ShortAliases;
 use super::storage::StorageCalls;
+use super::system_tables::SystemCatalog;
 use super::table_functions::TableFunctions;
 use super::values::ValuesInFrom;
 use crate::catalog::{Catalog, Entry, Table};
@@ -50,6 +52,10 @@ pub(in crate::datafusion) struct Planner {
     pub(in crate::datafusion) catalog: Arc<Catalog>,
     pub(in crate::datafusion) names: Arc<Names>,
     pub(in crate::datafusion) transaction: Arc<StatementTransaction>,
+    /// What system tables and functions tell of.
+    pub(super) system: Arc<SystemCatalog>,
+    /// Whether the statement names any of these.
+    pub(super) asks_the_system: AtomicBool,
     /// Whether joins shall sort both sides rather than keep one of them.
     pub(in crate::datafusion) merges: bool,
 }
@@ -88,8 +94,22 @@ impl Planner {
         }
         session::tell(&mut state, transaction.time());
         state.mark_start_execution();
-        let (functions, transaction) = (Arc::clone(functions), Arc::clone(transaction));
-        Self { state: Box::new(state), functions, catalog, names, transaction, merges: false }
+        let system = Arc::new(SystemCatalog::new(&catalog, transaction, &names));
+        Self {
+            state: Box::new(state),
+            functions: Arc::clone(functions),
+            catalog,
+            names,
+            transaction: Arc::clone(transaction),
+            system,
+            asks_the_system: AtomicBool::new(false),
+            merges: false,
+        }
+    }
+
+    /// Whether the statement, as far as it is planned, names system tables or functions.
+    pub(super) fn asks_the_system(&self) -> bool {
+        self.asks_the_system.load(Ordering::Relaxed)
     }
 
     /// The same planner for plans whose joins spill.

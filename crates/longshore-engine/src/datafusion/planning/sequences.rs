@@ -1,4 +1,4 @@
-//! `nextval`, `currval`, `lastval`, `setval` and `pg_get_serial_sequence`, as PostgreSQL has them.
+//! `nextval`, `currval`, `lastval` and `setval`, as PostgreSQL has them.
 //!
 //! They are functions of one statement, since it matters whose session it is. Not here: sequences (`catalog::sequence`).
 
@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 
 use crate::catalog::{Catalog, Privileges, Sequence};
 use crate::datafusion::errors::external;
-use crate::sql::{in_text, names};
+use crate::sql::in_text;
 use crate::transaction::StatementTransaction;
 use crate::{Error, ErrorKind};
 
@@ -48,11 +48,9 @@ enum Kind {
     Current,
     Last,
     Set,
-    /// The sequence of a column.
-    Owned,
 }
 
-const KINDS: [Kind; 5] = [Kind::Next, Kind::Current, Kind::Last, Kind::Set, Kind::Owned];
+const KINDS: [Kind; 4] = [Kind::Next, Kind::Current, Kind::Last, Kind::Set];
 
 impl Kind {
     fn name(self) -> &'static str {
@@ -61,7 +59,6 @@ impl Kind {
             Self::Current => "currval",
             Self::Last => "lastval",
             Self::Set => "setval",
-            Self::Owned => "pg_get_serial_sequence",
         }
     }
 
@@ -70,7 +67,7 @@ impl Kind {
         match self {
             Self::Next => Privileges::USAGE | Privileges::UPDATE,
             Self::Set => Privileges::UPDATE,
-            Self::Current | Self::Last | Self::Owned => Privileges::USAGE | Privileges::SELECT,
+            Self::Current | Self::Last => Privileges::USAGE | Privileges::SELECT,
         }
     }
 
@@ -82,7 +79,6 @@ impl Kind {
                 TypeSignature::Exact(vec![DataType::Utf8, DataType::Int64]),
                 TypeSignature::Exact(vec![DataType::Utf8, DataType::Int64, DataType::Boolean]),
             ]),
-            Self::Owned => TypeSignature::String(2),
         }
     }
 }
@@ -181,22 +177,6 @@ impl Function {
         Ok(Int64Array::from(set))
     }
 
-    /// The name of the sequence that a column of a table has for itself.
-    fn owned(&self, table: &str, column: &str) -> std::result::Result<Option<String>, Error> {
-        let name = in_text::relation(table)?;
-        let Some(found) = self.catalog.table(&name) else {
-            return Err(Error::not_found(format!("table {name} does not exist")));
-        };
-        if found.relation.schema().index_of(column).is_none() {
-            return Err(Error::no_column(format!("column {column} of table {name} does not exist")));
-        }
-        let of_column = self.catalog.sequences_of(&name, Some(column));
-        Ok(of_column.first().map(|sequence| {
-            let (schema, own) = names::parts(&sequence.name);
-            format!("{}.{}", names::quoted(schema), names::quoted(own))
-        }))
-    }
-
     fn answer(&self, args: &ScalarFunctionArgs) -> std::result::Result<ColumnarValue, Error> {
         let rows = args.number_rows;
         let argument = |index: usize, data_type: DataType| {
@@ -224,15 +204,6 @@ impl Function {
                 let called = called.as_ref().map(AsArray::as_boolean);
                 self.set(&texts(0)?, values.as_primitive::<Int64Type>(), called)?
             }
-            Kind::Owned => {
-                let (tables, columns) = (texts(0)?, texts(1)?);
-                let names = tables.iter().zip(&columns).map(|pair| match pair {
-                    (Some(table), Some(column)) => self.owned(table, column),
-                    _ => Ok(None),
-                });
-                let names = names.collect::<std::result::Result<Vec<_>, Error>>()?;
-                return Ok(ColumnarValue::Array(Arc::new(StringArray::from(names))));
-            }
         };
         Ok(ColumnarValue::Array(Arc::new(numbers)))
     }
@@ -248,7 +219,7 @@ impl ScalarUDFImpl for Function {
     }
 
     fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
-        Ok(if self.kind == Kind::Owned { DataType::Utf8 } else { DataType::Int64 })
+        Ok(DataType::Int64)
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

@@ -15,7 +15,9 @@ use sqlparser::ast::{ArrayElemTypeDef, DataType, ObjectNamePart};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
+use super::system_tables::typed;
 use super::time_types::time_type;
+use crate::builtin_types::PG_TYPE;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::lengths::{CAST, Length};
 use crate::datafusion::functions::enums::{ENUM, Enumeration};
@@ -43,6 +45,10 @@ impl TypePlanner for TypeNames {
             }
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
                 let Some(element) = self.plan_type_field(element)? else { return Ok(None) };
+                if element.metadata().contains_key(PG_TYPE) {
+                    // Of an array of OIDs only counts that they are numbers.
+                    return Ok(Some(Arc::new(Field::new("", list_of(element.data_type().clone()), true))));
+                }
                 let mut metadata = element.metadata().clone();
                 metadata.retain(|key, _| key == CAST || key == ENUM);
                 let list = Field::new("", list_of(element.data_type().clone()), true);
@@ -54,7 +60,7 @@ impl TypePlanner for TypeNames {
                     let field = Field::new("", arrow::DataType::Utf8View, true).with_metadata(metadata);
                     return Ok(Some(Arc::new(field)));
                 }
-                match text(other)?.or_else(|| time_type(other)) {
+                match text(other)?.or_else(|| time_type(other)).or_else(|| oid_type(other)) {
                     Some(field) => return Ok(Some(field)),
                     None => match array_by_name(other) {
                         Some(array) => column_type(&array).map_err(external)?,
@@ -110,6 +116,12 @@ fn text(sql_type: &DataType) -> Result<Option<FieldRef>> {
     };
     let metadata: HashMap<_, _> = length.map(|length| (CAST.to_owned(), length.to_string())).into_iter().collect();
     Ok(Some(Arc::new(Field::new("", arrow::DataType::Utf8View, true).with_metadata(metadata))))
+}
+
+/// A type whose values are OIDs, as elements of an array; casts to it are calls (`sql::oid_casts`).
+fn oid_type(sql_type: &DataType) -> Option<FieldRef> {
+    let name = crate::sql::oid_casts::known(sql_type)?;
+    Some(Arc::new(typed("", name)))
 }
 
 fn wrapper(data_type: arrow::DataType) -> FieldRef {

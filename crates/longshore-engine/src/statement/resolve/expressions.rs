@@ -9,7 +9,7 @@ use crate::sql::{build, in_text};
 use crate::statement::own_types;
 
 /// Whether a type is `regclass`.
-pub(super) fn is_regclass(data_type: &DataType) -> bool {
+fn is_regclass(data_type: &DataType) -> bool {
     data_type.to_string().eq_ignore_ascii_case("regclass")
 }
 
@@ -21,6 +21,11 @@ impl Resolver<'_> {
             return Ok(());
         };
         let mut argument = argument;
+        if let Expr::Cast { expr, data_type, .. } = argument
+            && is_regclass(data_type)
+        {
+            return self.regclass(expr, data_type);
+        }
         while let Expr::Cast { expr, .. } | Expr::Nested(expr) = argument {
             argument = expr;
         }
@@ -53,8 +58,8 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// `'t'::regclass`: the name of a relation that is there, as a text, which says its schema unless that is looked through.
-    pub(super) fn regclass(&self, expr: &mut Expr, data_type: &mut DataType) -> Result<(), Error> {
+    /// `'s'::regclass`: the name of a relation that is there, as a text, which says its schema unless that is looked through.
+    fn regclass(&self, expr: &mut Expr, data_type: &mut DataType) -> Result<(), Error> {
         let Expr::Value(value) = expr else { return Ok(()) };
         let Value::SingleQuotedString(text) = &mut value.value else { return Ok(()) };
         let written = in_text::written(text)?;

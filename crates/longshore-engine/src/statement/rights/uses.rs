@@ -34,6 +34,8 @@ pub(super) struct Uses {
     /// Whether it may mean all columns of everything.
     pub(super) all: bool,
     pub(super) reads_files: bool,
+    /// Whether it locks rows.
+    pub(super) locks: bool,
     scopes: Vec<Scope>,
     /// Where expressions are that name columns of the result.
     of_result: BTreeSet<*const Expr>,
@@ -243,6 +245,7 @@ impl Visitor for Uses {
             }
         }
         self.scopes.push(scope);
+        self.locks |= !query.locks.is_empty();
         if let (Some(order), SetExpr::Select(select)) = (&query.order_by, query.body.as_ref())
             && let OrderByKind::Expressions(keys) = &order.kind
         {

@@ -31,7 +31,7 @@ pub(super) fn literal(text: &str) -> String {
 }
 
 /// `text` as an identifier, in quotes where it needs them.
-pub(super) fn identifier(text: &str) -> String {
+pub(in crate::datafusion) fn identifier(text: &str) -> String {
     let mut characters = text.chars();
     let is_safe = characters.next().is_some_and(|first| first.is_ascii_lowercase() || first == '_')
         && characters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')

@@ -1,0 +1,85 @@
+//! `'t'::regclass`, `1::oid` and their like as calls of functions, which know what the session sees.
+//!
+//! `nextval('s'::regclass)` is `nextval('s')`, since that function finds sequences by their names.
+
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, Statement, Value,
+    VisitMut, VisitorMut,
+};
+
+use super::build;
+
+/// Types whose values are OIDs, each with a function of its name.
+const TYPES: [&str; 10] = [
+    "oid",
+    "xid",
+    "regclass",
+    "regnamespace",
+    "regoper",
+    "regoperator",
+    "regproc",
+    "regprocedure",
+    "regrole",
+    "regtype",
+];
+
+/// Functions that find sequences by their names.
+const OF_SEQUENCES: [&str; 3] = ["nextval", "currval", "setval"];
+
+/// Writes such casts of `statement` as calls.
+pub(crate) fn write_out(statement: &mut Statement) {
+    let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Writer);
+}
+
+struct Writer;
+
+/// The type of OIDs that it is.
+pub(crate) fn known(data_type: &DataType) -> Option<&'static str> {
+    let name = match data_type {
+        DataType::Regclass => "regclass",
+        DataType::Custom(name, modifiers) if modifiers.is_empty() => match name.0.as_slice() {
+            [ObjectNamePart::Identifier(name)] => name.value.as_str(),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(name))
+}
+
+impl VisitorMut for Writer {
+    type Break = Infallible;
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = expr
+            && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))) = list.args.first_mut()
+            && let Expr::Cast { expr: inner, data_type, .. } = argument
+            && matches!(inner.as_ref(), Expr::Value(_))
+            && known(data_type) == Some("regclass")
+            && OF_SEQUENCES.iter().any(|known| name.to_string().eq_ignore_ascii_case(known))
+        {
+            *argument = std::mem::replace(inner, build::value(Value::Null));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        match expr {
+            Expr::Cast { expr: inner, data_type, .. } => {
+                if let Some(name) = known(data_type) {
+                    let inner = std::mem::replace(inner.as_mut(), build::value(Value::Null));
+                    *expr = build::call(name, vec![inner]);
+                }
+            }
+            Expr::TypedString(typed) => {
+                if let Some(name) = known(&typed.data_type) {
+                    *expr = build::call(name, vec![Expr::Value(typed.value.clone())]);
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
