@@ -311,12 +311,6 @@ fn write_out_query(query: &mut ast::Query) -> Result<(), Error> {
     shorthand::write_out(query)
 }
 
-/// Whether CHECKPOINT comes, which is no keyword to sqlparser.
-fn is_checkpoint(parser: &Parser) -> bool {
-    let next = &parser.peek_token_ref().token;
-    matches!(next, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("checkpoint"))
-}
-
 fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
     while parser.consume_token(&Token::SemiColon) {}
     if parser.peek_token_ref().token == Token::EOF {
@@ -328,7 +322,7 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         Parsed::Sequence(statement)
     } else if let Some(backup) = backup::statement(parser)? {
         Parsed::Backup(backup)
-    } else if is_checkpoint(parser) {
+    } else if backup::is_checkpoint(parser) {
         parser.advance_token();
         Parsed::Checkpoint
     } else if let Some(query) = summarize::summarized(parser)? {

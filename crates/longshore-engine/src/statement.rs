@@ -18,6 +18,7 @@ mod drop;
 mod export;
 mod foreign;
 mod grants;
+mod hint;
 mod identity;
 mod import;
 mod index;
@@ -67,6 +68,7 @@ mod with_changes;
 pub(crate) use client_settings::ClientSettings;
 pub(crate) use describe::describe;
 pub(crate) use run_prepared::{Arguments, execute_prepared};
+pub(crate) use set_config::begin_session;
 pub use streams::CopyBegin;
 pub(crate) use streams::{SharedWriter, Streams};
 
@@ -81,12 +83,12 @@ use prepare::Execution;
 use query::{explain, run_query};
 use reset::reset_settings;
 
-use crate::catalog::{Catalog, Entry, RoleId, SearchPath};
+use crate::catalog::{Entry, RoleId, SearchPath};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
 use crate::prepared::Shapes;
-use crate::sql::{self, Parsed, build, slips};
+use crate::sql::{self, Parsed, build};
 use crate::transaction::{Block, Nature, Rerun, Run, StatementTransaction};
-use crate::{Database, Error, ErrorKind, Outcome};
+use crate::{Database, Error, Outcome};
 
 /// What a statement works with.
 pub(crate) struct Context<'a> {
@@ -256,7 +258,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
         }
     };
     end_of_transaction(database, block)?;
-    outcome.map_err(|error| with_hint(error, &database.catalog))
+    outcome.map_err(|error| hint::with_hint(error, &database.catalog))
 }
 
 /// The statement of `sql`, to run again.
@@ -309,30 +311,6 @@ fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Out
     identity::follow(session)?;
     session.block.set_timeouts(session.settings.timeouts());
     Ok(outcome)
-}
-
-/// The error that a table does not exist, with the one that may have been meant.
-fn with_hint(error: Error, catalog: &Catalog) -> Error {
-    let message = error.to_string();
-    let name = message.strip_suffix(" does not exist").and_then(|rest| match rest.strip_prefix("relation ") {
-        Some(name) => name.strip_prefix('"')?.strip_suffix('"'),
-        None => rest.strip_prefix("table "),
-    });
-    let Some(name) = name.filter(|_| error.kind() == ErrorKind::NotFound) else { return error };
-    let names = catalog.names();
-    match slips::hint(name, names.iter().map(String::as_str)) {
-        hint if hint.is_empty() => error,
-        hint => Error::not_found(message + &hint),
-    }
-}
-
-/// Lets the session of a role begin with settings. What of them is no setting any more is left out.
-pub(crate) fn begin_session(session: &mut SessionContext<'_>, settings: &[(String, String)]) {
-    for (name, value) in settings {
-        // Nobody is there yet to be told.
-        let _ = set_config::set_text(session, name, value, false);
-    }
-    let _ = follow_path(session, Outcome::done(""));
 }
 
 /// Executes `statement` if it sets something that there is.

@@ -7,6 +7,7 @@
 
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
 
 use crate::Error;
 use crate::sql::copy::{is_database_statement, path};
@@ -53,6 +54,12 @@ fn of_option(option: &OptionItem) -> Result<String, Error> {
             shown_place(option.at)
         ))),
     }
+}
+
+/// Whether CHECKPOINT comes, which is no keyword to sqlparser.
+pub(super) fn is_checkpoint(parser: &Parser) -> bool {
+    let next = &parser.peek_token_ref().token;
+    matches!(next, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("checkpoint"))
 }
 
 #[cfg(test)]

@@ -45,6 +45,15 @@ fn run(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool
     Ok(Outcome::Rows(RowStream::from_batch(row.map_err(|error| Error::internal(error.to_string()))?)))
 }
 
+/// Lets the session of a role begin with settings. What of them is no setting any more is left out.
+pub(crate) fn begin_session(session: &mut SessionContext<'_>, settings: &[(String, String)]) {
+    for (name, value) in settings {
+        // Nobody is there yet to be told.
+        let _ = set_text(session, name, value, false);
+    }
+    let _ = follow_path(session, Outcome::done(""));
+}
+
 /// Sets something to what a text says.
 pub(super) fn set_text(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool) -> Result<(), Error> {
     if session.block.numbers().checked_role(&session.database.catalog).is_some() {
