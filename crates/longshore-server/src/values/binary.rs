@@ -35,6 +35,8 @@ pub(super) enum Binaries<'a> {
     I16(&'a PrimitiveArray<Int16Type>),
     I32(&'a PrimitiveArray<Int32Type>),
     I64(&'a PrimitiveArray<Int64Type>),
+    /// Numbers of objects, which have 32 bits.
+    Oid(&'a PrimitiveArray<Int64Type>),
     F32(&'a PrimitiveArray<Float32Type>),
     F64(&'a PrimitiveArray<Float64Type>),
     Decimal(&'a PrimitiveArray<Decimal128Type>, u8),
@@ -55,6 +57,13 @@ pub(super) enum Binaries<'a> {
     Row(Vec<(u32, &'a ArrayRef)>),
 }
 
+/// Whether values of a type are numbers of objects, which the engine keeps in 64 bits.
+fn is_oid(oid: u32) -> bool {
+    const INT4: u32 = 23;
+    BuiltinType::of_oid(oid)
+        .is_some_and(|(known, is_array)| !is_array && known.length == 4 && known.category == 'N' && known.oid != INT4)
+}
+
 impl<'a> Binaries<'a> {
     /// Readies `array`, whose values are of the type `oid`; `None` if its type is none that results have.
     pub(super) fn new(array: &'a ArrayRef, oid: u32) -> Option<Self> {
@@ -67,6 +76,7 @@ impl<'a> Binaries<'a> {
             DataType::UInt32 => Self::U32(array.as_primitive()),
             DataType::Int16 => Self::I16(array.as_primitive()),
             DataType::Int32 => Self::I32(array.as_primitive()),
+            DataType::Int64 if is_oid(oid) => Self::Oid(array.as_primitive()),
             DataType::Int64 => Self::I64(array.as_primitive()),
             DataType::Float32 => Self::F32(array.as_primitive()),
             DataType::Float64 => Self::F64(array.as_primitive()),
@@ -78,7 +88,10 @@ impl<'a> Binaries<'a> {
             DataType::BinaryView => Self::BytesView(array.as_binary_view()),
             DataType::Utf8 | DataType::Utf8View if oid == UUID => Self::Uuid(Texts::new(array)?),
             DataType::UInt64 => Self::Numeric(Texts::new(array)?),
-            DataType::List(field) => Self::List(array, TypeId::of_values(field.data_type()).oid),
+            DataType::List(field) => {
+                let told = BuiltinType::of_oid(oid).filter(|(_, is_array)| *is_array).map(|(element, _)| element.oid);
+                Self::List(array, told.unwrap_or_else(|| TypeId::of_values(field.data_type()).oid))
+            }
             DataType::Struct(fields) => match fields.as_ref() {
                 [field] => match field.name().as_str() {
                     "$numeric" => Self::Numeric(Texts::new(array)?),
@@ -110,6 +123,7 @@ impl<'a> Binaries<'a> {
             Self::I16(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
             Self::I32(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
             Self::I64(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
+            Self::Oid(array) => out.extend_from_slice(&(array.value(row) as u32).to_be_bytes()),
             Self::F32(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
             Self::F64(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
             Self::Decimal(array, scale) => decimal(array.value(row), *scale, out),

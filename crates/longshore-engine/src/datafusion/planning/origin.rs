@@ -17,7 +17,7 @@ pub(in crate::datafusion) fn types(plan: &LogicalPlan) -> Arc<[TypeId]> {
         .map(|(at, field)| match column_type(plan, at) {
             // What was computed of columns of DECIMAL may have another precision.
             Some(column_type) if column_type.arrow() == *field.data_type() => TypeId::of_column(column_type),
-            _ => TypeId::of_values(field.data_type()),
+            _ => TypeId::of_field(field),
         })
         .collect()
 }

@@ -10,11 +10,14 @@
 //! ```
 //!
 //! A query that goes on from its own rows cannot depend on the query around it here. So this one becomes a call.
+//!
+//! And the query by which psql looks for the trigger that one of a partition comes from: no table has partitions, so it has no
+//! rows.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr, Query, SetExpr, Statement, VisitMut, VisitorMut};
+use sqlparser::ast::{BinaryOperator, Expr, Query, SetExpr, Statement, TableFactor, Value, VisitMut, VisitorMut};
 
 use crate::sql::build;
 
@@ -36,9 +39,22 @@ impl VisitorMut for Writer {
             && let Some(start) = start(query)
         {
             *expr = build::call(BASE_TYPE, vec![start]);
+        } else if let Expr::Subquery(query) = expr
+            && reads_partitions(query)
+        {
+            *expr = build::value(Value::Null);
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Whether a query for one value joins the partitions that a table is part of, of which there are none.
+fn reads_partitions(query: &Query) -> bool {
+    let SetExpr::Select(select) = query.body.as_ref() else { return false };
+    select.from.iter().any(|item| match &item.relation {
+        TableFactor::Table { name, args: Some(_), .. } => name.to_string() == "pg_partition_ancestors",
+        _ => false,
+    })
 }
 
 /// The type that such a query starts from.

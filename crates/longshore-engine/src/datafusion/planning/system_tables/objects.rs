@@ -216,6 +216,14 @@ impl Objects {
         Some(Referenced { relation, columns, key })
     }
 
+    /// Whether a foreign key refers to a table.
+    pub(in crate::datafusion::planning) fn is_referenced(&self, relation: &RelationObject) -> bool {
+        self.relations.iter().any(|other| match &other.body {
+            Body::Table(_, rules) => rules.references.iter().any(|reference| reference.table == relation.name),
+            _ => false,
+        })
+    }
+
     /// The OID of a schema, or 0.
     pub(in crate::datafusion::planning) fn schema_oid(&self, name: &str) -> u32 {
         self.schemas.iter().find(|(_, known)| known == name).map_or(0, |(oid, _)| *oid)

@@ -112,6 +112,7 @@ fn of_body(
                 ("relhasindex", (!rules.keys.is_empty()).into()),
                 ("relnatts", table.relation.schema().columns().len().into()),
                 ("relchecks", checks.into()),
+                ("relhastriggers", (!rules.references.is_empty() || objects.is_referenced(relation)).into()),
                 ("relreplident", 'd'.into()),
             ]);
             size(cells, &table.relation);
