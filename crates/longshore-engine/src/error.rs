@@ -127,6 +127,11 @@ impl Error {
         if is_about_data && self.details().file.is_none() { self.with_file(file) } else { self }
     }
 
+    /// The same, with what other transaction or session is in the way.
+    pub(crate) fn contended(self, contention: Contention) -> Self {
+        Self { contention: Some(contention), ..self }
+    }
+
     /// Which other transaction is in the way, of a conflict.
     pub(crate) fn contention(&self) -> Option<Contention> {
         self.contention

@@ -24,13 +24,15 @@ use crate::catalog::{Catalog, RoleId};
 use crate::datafusion::PlanCache;
 use crate::sql::parameters::{self, fit};
 use crate::sql::shape::Literal;
-use crate::sql::{Parsed, asks_for_settings, build, is_change, secrets, types};
+use crate::sql::{Parsed, asks_for_settings, build, is_change, row_locks, secrets, types};
 use crate::transaction::StatementTransaction;
 
 /// A statement with parameters `$1`, `$2`, ..., parsed once; good for every session of its database.
 #[derive(Debug)]
 pub struct Prepared {
     pub(crate) statement: Statement,
+    /// Whether it changes rows, or locks them.
+    writes: bool,
     parameters: usize,
     /// The types that were given to the first parameters; `None` where one was left open.
     pub(crate) types: Vec<Option<DataType>>,
@@ -76,6 +78,15 @@ impl Prepared {
         ) {
             return Err(Error::unsupported("only queries, INSERT, UPDATE, DELETE and MERGE can be prepared"));
         }
+        let writes = match &statement {
+            Statement::Query(query) => {
+                let definitions = query.with.iter().flat_map(|with| &with.cte_tables);
+                is_change(query)
+                    || definitions.into_iter().any(|definition| is_change(&definition.query))
+                    || row_locks::are_in(&statement)
+            }
+            _ => true,
+        };
         let count = parameters::count(&statement)?;
         let point_query = PointQueryPlan::recognise(&statement, catalog);
         let parameters = count.max(types.len());
@@ -83,6 +94,7 @@ impl Prepared {
         let (secrets, asks_for_settings) = (secrets::values(&text), asks_for_settings(&text));
         Ok(Self {
             statement,
+            writes,
             parameters,
             types,
             point_query,
@@ -194,16 +206,10 @@ impl Prepared {
         arguments.enumerate().map(cast).collect()
     }
 
-    /// Whether it changes rows.
+    /// Whether it changes rows, or locks them.
     #[must_use]
     pub fn changes_rows(&self) -> bool {
-        match &self.statement {
-            Statement::Query(query) => {
-                let definitions = query.with.iter().flat_map(|with| &with.cte_tables);
-                is_change(query) || definitions.into_iter().any(|definition| is_change(&definition.query))
-            }
-            _ => true,
-        }
+        self.writes
     }
 
     /// The number of parameters.

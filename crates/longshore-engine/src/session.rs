@@ -296,6 +296,8 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        // Rows that are still read may have the session's state for longer.
+        let _ = self.block.numbers().advisory().give_all_back();
         // Nobody is there to be told; what is left goes with the database.
         let _ = temporary::drop_all(&self.database.catalog, &self.block.numbers().path());
     }

@@ -49,6 +49,7 @@ mod recursive_view;
 pub(crate) mod references;
 pub(crate) mod repeated;
 pub(crate) mod roles;
+pub(crate) mod row_locks;
 pub(crate) mod rows;
 pub(crate) mod schema_elements;
 pub(crate) mod secrets;
@@ -206,6 +207,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     frames::spell_out(&mut tokens);
     ordering::spell_out(&mut tokens);
     grouping::flatten(&mut tokens);
+    row_locks::spell_out(&mut tokens);
     let deferrable = deferrable::take(&mut tokens);
     let overriding = overriding::take(&mut tokens);
     let is_unlogged = persistence::take(&mut tokens);

@@ -23,6 +23,7 @@ mod identity;
 mod import;
 mod index;
 mod insert;
+mod lock_table;
 mod merge;
 mod nature;
 mod new_folder;
@@ -43,6 +44,7 @@ pub(crate) mod restore;
 mod rights;
 mod role_names;
 mod roles;
+mod row_locks;
 mod rows;
 mod run_prepared;
 mod schema_elements;
@@ -211,6 +213,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
                 let Execution { prepared, arguments } = execution.inspect_err(|_| session.block.fail())?;
                 return execute_prepared(session, &prepared, Arguments::Expressions(&arguments)).await;
             }
+            lock_table::check_block(statement, session.block)?;
             if let Statement::ShowVariable { variable } = statement.as_ref() {
                 let shown = show::show_setting(session.database, session.block, session.settings, variable);
                 return shown.inspect_err(|_| session.block.fail());
@@ -347,6 +350,9 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
 }
 
 async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Outcome, Error> {
+    if sql::row_locks::are_within(&statement) {
+        return Box::pin(row_locks::execute(context, statement)).await;
+    }
     match statement {
         Statement::Query(query) if with_changes::has_changes(&query) => {
             Box::pin(with_changes::execute(context, query)).await
@@ -382,6 +388,7 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
             sequence::drop_sequences(context, if_exists, &names, cascade)
         }
         Statement::Truncate(truncate) => drop::truncate(context, &truncate),
+        Statement::Lock(lock) => lock_table::lock(context, &lock),
         Statement::CreateSchema {
             schema_name,
             if_not_exists,

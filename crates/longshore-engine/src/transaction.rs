@@ -5,6 +5,7 @@
 //! statement, so that SET TRANSACTION may come before; at READ COMMITTED it takes a new one with each.
 //! Not here: the statements that open and end blocks (`statement/transaction.rs`), versions (`longshore-storage`).
 
+mod advisory;
 mod block;
 mod frozen;
 mod identity;
@@ -26,6 +27,8 @@ mod with;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
+use advisory::AdvisoryLocks;
+pub(crate) use advisory::Scope;
 pub(crate) use block::Ended;
 use frozen::Frozen;
 pub(crate) use identity::Identity;
@@ -270,8 +273,8 @@ impl Block {
         let safety = Safety::new(&transactions, log);
         let session = transactions.new_session();
         Self {
+            numbers: Arc::new(LastNumbers::with_locks(AdvisoryLocks::of(&transactions, session))),
             transactions,
-            numbers: Arc::default(),
             time: Arc::default(),
             defaults,
             state: State::Idle,

@@ -99,7 +99,9 @@ pub use chunk::{Chunk, ColumnBytes, Stretch, VisibleChunk};
 pub use datum::Datum;
 pub use error::{AppendedPair, ForeignKeyError, ForeignKeyProblem, Holder, TransactionError};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
-pub use manager::{Commit, Deadlock, Moment, RedoLog, RowLock, Transactions, Wait};
+pub use manager::{
+    AdvisoryKey, AdvisoryLock, Commit, Deadlock, Moment, RedoLog, RowLock, TableLock, Transactions, Wait,
+};
 pub use memory::{Memory, OutOfMemory, Reservation};
 pub use packed::{CodeSet, PackedAs, PackedColumn, Packer, RangeSet, SpareCodes};
 pub use redo::{Described, Payloads, RECORD_VERSION, Replay, ReplayError, ReplayProblem, Replayed};

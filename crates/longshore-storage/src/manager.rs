@@ -15,25 +15,31 @@ use crate::sync::{Mutex, MutexGuard, Rank, Ranked};
 use crate::table::RelationId;
 use crate::visibility::{Clock, Owner, StampId, Stamps, TRANSACTION_ID_MIN, Time, View};
 
+mod advisory_locks;
 mod backlog;
 mod commit_log;
 mod freed_slots;
 mod prune;
 mod reclaim;
 mod row_locks;
+mod table_locks;
 mod waits;
 mod write_set;
 
+pub use advisory_locks::{AdvisoryKey, AdvisoryLock};
 pub(crate) use commit_log::{BlockStore, CheckpointMoment, CommitLog, LoadWriter};
 pub use commit_log::{Commit, RedoLog};
 pub use row_locks::RowLock;
+pub use table_locks::TableLock;
 pub use waits::{Deadlock, Moment, Wait};
 pub(crate) use write_set::{Committed, SchemaChanges, Write, WriteKind, WriteSet};
 
+use advisory_locks::AdvisoryLocks;
 use backlog::Backlog;
 use freed_slots::{FreedSlotQueue, FreedSlots, release};
 use prune::{Horizon, Pruning};
 use row_locks::RowLocks;
+use table_locks::TableLocks;
 use waits::{Waits, Woken};
 
 /// The transactions of a database.
@@ -42,6 +48,8 @@ pub struct Transactions {
     state: Mutex<State>,
     log: CommitLog,
     pub(crate) row_locks: RowLocks,
+    pub(crate) table_locks: TableLocks,
+    advisory_locks: AdvisoryLocks,
     pub(crate) waits: Waits,
     /// The number of the next relation that joins.
     next_relation: AtomicU32,
@@ -102,6 +110,8 @@ impl Transactions {
             clock: Clock::new(),
             log: CommitLog::default(),
             row_locks: RowLocks::new(),
+            table_locks: TableLocks::default(),
+            advisory_locks: AdvisoryLocks::default(),
             waits: Waits::default(),
             next_relation: AtomicU32::new(1),
             state: Mutex::new(State {

@@ -80,8 +80,8 @@ pub(crate) struct Table {
     references: RwLock<Arc<References>>,
     is_referencing: AtomicBool,
     references_since: AtomicU64,
-    /// Locks that transactions hold of its rows.
-    pub(crate) locked_rows: AtomicUsize,
+    /// Locks that transactions hold of it, or of its rows.
+    pub(crate) locks: AtomicUsize,
     /// Whether it is the one that its name stands for.
     pub(crate) visibility: VisibilityInterval,
     /// Appends under way.
@@ -124,7 +124,7 @@ impl Table {
             references: RwLock::default(),
             is_referencing: AtomicBool::new(false),
             references_since: AtomicU64::new(0),
-            locked_rows: AtomicUsize::new(0),
+            locks: AtomicUsize::new(0),
             visibility: VisibilityInterval::default(),
             appends: AtomicUsize::new(0),
             is_packed: AtomicBool::new(Storage::default() == Storage::Packed),

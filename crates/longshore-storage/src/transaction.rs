@@ -87,7 +87,7 @@ pub struct Transaction {
     known_references: Vec<(Arc<Table>, Time)>,
     /// Foreign keys that are checked later.
     deferral: Deferral,
-    /// The rows that it has locked.
+    /// The rows and tables that it has locked.
     locks: Vec<HeldLock>,
     /// A savepoint was made: every change must be undoable on its own.
     keeps_all: bool,
@@ -189,7 +189,7 @@ impl Transaction {
         if let Some(stamp) = self.stamp {
             set.undo(0, stamp);
             set.forget_items(0);
-            self.unlock_rows(0);
+            self.unlock(0);
         }
         self.manager.leave(self.active_slot, self.stamp, set, self.log.take());
     }

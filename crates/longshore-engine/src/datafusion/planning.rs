@@ -4,6 +4,7 @@
 //! means something else than PostgreSQL does. Plans of prepared statements are kept in the [`plan_cache`]. Not here: the
 //! optimizer's rules (`optimizer`), running a plan (`execution`).
 
+pub(super) mod advisory;
 pub(super) mod bpchar;
 pub(super) mod common_types;
 pub(super) mod context_provider;

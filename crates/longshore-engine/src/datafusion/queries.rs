@@ -132,6 +132,9 @@ impl Queries {
         if let Some(table) = inputs.target {
             planner.change(table);
         }
+        for (name, table) in inputs.numbered {
+            planner.define_numbered(&name, table);
+        }
         for (name, rows) in inputs.rows {
             planner.define_rows(&name, rows).map_err(from_datafusion)?;
         }
@@ -150,7 +153,7 @@ impl Queries {
         context: &ExecutionContext<'_>,
     ) -> Result<FoundRows, Error> {
         let is_given = named.iter().any(|(name, _)| name == TARGET);
-        let inputs = NamedInputs { target: (!is_given).then_some(table), rows: named, source: None };
+        let inputs = NamedInputs { target: (!is_given).then_some(table), rows: named, ..NamedInputs::default() };
         let rows = self.query_with(statement, inputs, context).await?;
         FoundRows::read(rows, table.relation.schema(), columns, also).await
     }

@@ -49,6 +49,8 @@ impl NamedRows {
 pub(crate) struct NamedInputs<'a> {
     /// What [`TARGET`] stands for, with the numbers of its rows.
     pub(crate) target: Option<&'a Table>,
+    /// What other names stand for, with the numbers of their rows.
+    pub(crate) numbered: Vec<(String, &'a Table)>,
     /// Rows that are there.
     pub(crate) rows: Vec<(String, RecordBatch)>,
     /// Files.

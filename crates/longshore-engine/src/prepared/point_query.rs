@@ -22,7 +22,9 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use longshore_load::Control;
-use longshore_storage::{ColumnType, Datum, Direction, Relation, RowId, Schema, Transaction, TransactionError};
+use longshore_storage::{
+    ColumnType, Datum, Direction, Relation, RowId, RowLock, Schema, Transaction, TransactionError,
+};
 use sqlparser::ast::{Expr, UnaryOperator, Value};
 
 use crate::catalog::{Catalog, Rules, Table};
@@ -42,6 +44,8 @@ pub(crate) struct PointQueryPlan {
     /// The table's rules, as far as which it was recognised.
     rules: Arc<Rules>,
     kind: Kind,
+    /// How the rows that are found are locked, if they are.
+    lock: Option<RowLock>,
     parameters: Option<Vec<Option<ColumnType>>>,
     /// Those of the columns of its rows.
     types: Arc<[TypeId]>,
@@ -144,6 +148,12 @@ impl PointQueryPlan {
         Done::Rows(batch, Arc::clone(&self.types))
     }
 
+    /// Locks rows, if it does.
+    fn lock(&self, transaction: &mut Transaction, rows: &[RowId]) -> Result<(), TransactionError> {
+        let Some(lock) = self.lock else { return Ok(()) };
+        rows.iter().try_for_each(|row| transaction.lock_row(&self.table.relation, *row, lock))
+    }
+
     /// Runs it with the values `arguments`.
     pub(crate) fn run<'a>(
         &'a self,
@@ -155,7 +165,10 @@ impl PointQueryPlan {
             Kind::Select { key, columns, schema } => match key.find(transaction, relation, arguments)? {
                 None => Done::Planner,
                 Some(None) => self.rows(RecordBatch::new_empty(Arc::clone(schema))),
-                Some(Some(row)) => self.rows(rows::read(transaction, relation, &[row], columns, schema)?),
+                Some(Some(row)) => {
+                    self.lock(transaction, &[row])?;
+                    self.rows(rows::read(transaction, relation, &[row], columns, schema)?)
+                }
             },
             Kind::Few { range, direction, limit, output, schema } => {
                 let limit = match limit {
@@ -167,6 +180,7 @@ impl PointQueryPlan {
                 };
                 let found = range.find(transaction, relation, arguments, *direction, limit)?;
                 let Some(found) = found else { return Ok(Done::Planner) };
+                self.lock(transaction, &found)?;
                 match output {
                     Output::Columns(columns) => self.rows(rows::read(transaction, relation, &found, columns, schema)?),
                     Output::Aggregates(aggregates) => {

@@ -14,7 +14,7 @@ use crate::catalog::Entry;
 use crate::datafusion::Described;
 use crate::prepared::Prepared;
 use crate::sql::parameters::number_of;
-use crate::sql::{build, headings, names, repeated, types};
+use crate::sql::{build, headings, names, repeated, row_locks, types};
 use crate::transaction::Nature;
 use crate::{Description, Error, Outcome, ResultColumns, TypeId};
 
@@ -108,6 +108,7 @@ impl Describing<'_> {
     }
 
     async fn query(&mut self, mut query: Query) -> Result<ResultColumns, Error> {
+        row_locks::leave_out(&mut query);
         refuse::unless_reads_only(&query)?;
         repeated::name_apart(&mut query);
         let statement = Statement::Query(Box::new(query));

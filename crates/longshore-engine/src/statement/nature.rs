@@ -68,6 +68,9 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             | Statement::Merge(_)
             | Statement::Truncate(_) => Nature::Writes,
             Statement::Query(query) if sql::is_change(query) || with_changes::has_changes(query) => Nature::Writes,
+            Statement::Lock(_) => Nature::Locks,
+            // Who locks rows is going to change them.
+            Statement::Query(_) if sql::row_locks::are_in(statement) => Nature::Writes,
             _ => Nature::Reads,
         },
     }

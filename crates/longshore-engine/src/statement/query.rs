@@ -1,19 +1,26 @@
 //! Runs and explains queries.
 
-use sqlparser::ast::{Query, Statement};
+use std::ops::ControlFlow;
 
-use super::{Context, refuse};
+use sqlparser::ast::{Expr, Query, Statement, Visit, Visitor};
+
+use super::{Context, refuse, row_locks};
 use crate::sql::explain::ExplainOptions;
 use crate::sql::repeated;
 use crate::{Error, Outcome};
 
 /// The rows that a query gives.
 pub(super) async fn run_query(context: &Context<'_>, mut query: Box<Query>) -> Result<Outcome, Error> {
+    if !query.locks.is_empty() {
+        return Box::pin(row_locks::run_query(context, query)).await;
+    }
     refuse::unless_reads_only(&query)?;
     repeated::name_apart(&mut query);
     let statement = Statement::Query(query);
+    let locks = locks_numbers(&statement);
     let rows = context.database.queries.query(statement, &context.execution()).await?;
-    Ok(Outcome::Rows(rows))
+    // Who waits for a lock waits before there are rows.
+    Ok(Outcome::Rows(if locks { rows.made().await? } else { rows }))
 }
 
 /// EXPLAIN of a query.
@@ -33,4 +40,22 @@ pub(super) async fn explain(context: &Context<'_>, explain: Statement) -> Result
     };
     let rows = context.database.queries.explain(query, options, &context.execution()).await?;
     Ok(Outcome::Rows(rows))
+}
+
+/// Whether a query calls functions that take advisory locks.
+fn locks_numbers(statement: &Statement) -> bool {
+    struct Calls;
+
+    impl Visitor for Calls {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
+            let name = function.name.to_string().to_ascii_lowercase();
+            let is_one = name.starts_with("pg_advisory_") || name.starts_with("pg_try_advisory_");
+            if is_one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+
+    statement.visit(&mut Calls).is_break()
 }

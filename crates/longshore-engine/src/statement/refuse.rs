@@ -57,8 +57,8 @@ impl Visitor for ReadsOnly {
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Error> {
         if !query.locks.is_empty() {
             return ControlFlow::Break(Error::unsupported(
-                "FOR UPDATE and FOR SHARE are not supported: nothing is locked, a transaction whose reads were changed by \
-                 another one fails when it commits",
+                "FOR UPDATE and FOR SHARE are not supported here; rows are locked by a query of its own, or within UPDATE, \
+                 DELETE and INSERT",
             ));
         }
         match query.body.as_ref() {

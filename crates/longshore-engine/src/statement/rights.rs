@@ -158,6 +158,7 @@ impl Rights<'_> {
 
     /// A query, and the statements in its WITH that change rows.
     fn query(self, query: &Query, defined: &[String]) -> Result<(), Error> {
+        sql::row_locks::locked_tables(query)?.iter().try_for_each(|name| self.lock_rows(name))?;
         let has_changes = sql::is_change(query) || super::with_changes::has_changes(query);
         if !has_changes {
             let mut uses = Uses::within(defined);
@@ -185,6 +186,13 @@ impl Rights<'_> {
     fn reads(self, uses: &Uses) -> Result<(), Error> {
         self.files(uses)?;
         uses.relations.iter().try_for_each(|name| self.read(name, uses))
+    }
+
+    /// Whether rows of a table may be locked.
+    fn lock_rows(self, name: &str) -> Result<(), Error> {
+        let is_known = self.catalog.class_of(name).is_some();
+        let may = || self.may(name, Privileges::UPDATE) || !self.columns_with(name, Privileges::UPDATE).is_empty();
+        if is_known && !may() { Err(self.denied_on(name)) } else { Ok(()) }
     }
 
     /// Whether the role finds what privileges are on.

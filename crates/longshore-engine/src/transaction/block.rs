@@ -63,6 +63,7 @@ impl Block {
                 let definitions = open.definitions();
                 let commit = transaction.commit(definitions.map(Arc::as_ref), control).inspect_err(|_| {
                     open.undo_definitions(&self.numbers);
+                    self.numbers.advisory().end_transaction(0);
                     self.time.end(true);
                 })?;
                 let with_catalog = definitions.is_some() || transaction.took_numbers();
@@ -72,6 +73,7 @@ impl Block {
                 open.undo_definitions(&self.numbers);
             }
         }
+        self.numbers.advisory().end_transaction(0);
         self.time.end(ended == Ended::RolledBack);
         self.chain(&open, chain);
         Ok(ended)
@@ -90,6 +92,7 @@ impl Block {
                     transaction.rollback();
                     open.undo_definitions(&self.numbers);
                 }
+                self.numbers.advisory().end_transaction(0);
                 self.time.end(true);
                 self.chain(&open, chain);
                 Ended::RolledBack

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::advisory::AdvisoryLocks;
 use super::identity::{Identity, SessionIdentity};
 use super::random_numbers::RandomNumbers;
 use super::temporary::TemporaryTables;
@@ -20,6 +21,7 @@ pub(crate) struct LastNumbers {
     settings: Mutex<Arc<Vec<(&'static str, String)>>>,
     /// Its temporary tables that do not outlive a transaction as they are.
     pub(crate) temporary: TemporaryTables,
+    advisory: AdvisoryLocks,
     /// What `random()` gives.
     pub(crate) random: Arc<RandomNumbers>,
 }
@@ -32,6 +34,16 @@ struct Numbers {
 }
 
 impl LastNumbers {
+    /// Those of a session with these locks.
+    pub(super) fn with_locks(advisory: AdvisoryLocks) -> Self {
+        Self { advisory, ..Self::default() }
+    }
+
+    /// The locks that the session has taken by numbers.
+    pub(crate) fn advisory(&self) -> &AdvisoryLocks {
+        &self.advisory
+    }
+
     fn numbers(&self) -> MutexGuard<'_, Numbers> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -8,6 +8,8 @@ use crate::{Error, ErrorKind};
 pub(crate) enum Nature {
     /// It only reads.
     Reads,
+    /// It locks tables, and reads nothing.
+    Locks,
     /// It changes rows of tables.
     Writes,
     /// It makes or drops something, which a block does in a catalog of its own.

@@ -65,6 +65,7 @@ impl<'c> Run<'c> {
     /// When the block does not take the statement.
     pub(crate) fn begin(&mut self, block: &mut Block) -> Result<&Arc<StatementTransaction>, Error> {
         block.notice_failed_rows();
+        block.numbers.advisory().begin_statement();
         if block.is_read_only && self.nature.changes() {
             block.fail();
             return Err(Error::new(
@@ -155,6 +156,7 @@ impl<'c> Run<'c> {
         let error = match done {
             Ok(outcome) => match single.transaction.commit(None, self.control) {
                 Ok(commit) => {
+                    block.numbers.advisory().end_transaction(0);
                     let is_ddl = matches!(self.nature, Nature::Ddl | Nature::NonTransactionalDdl(_));
                     block.safety.commit(commit, is_ddl || single.transaction.took_numbers(), None);
                     block.safety.wait().await?;
@@ -167,10 +169,12 @@ impl<'c> Run<'c> {
                 error
             }
         };
+        block.numbers.advisory().end_transaction(0);
         let is_final = matches!(self.nature, Nature::NonTransactionalDdl(_) | Nature::Export(_));
         if is_final || self.rerun == Rerun::Never || error.kind() != ErrorKind::Conflict {
             return Err(error);
         }
+        block.numbers.advisory().undo_statement()?;
         block.before_next_try(error, &[block.session], since, &mut self.tries, self.control).await?;
         Ok(None)
     }
@@ -190,7 +194,8 @@ impl<'c> Run<'c> {
             }
             Err(error) => error,
         };
-        let may_rerun = self.rerun == Rerun::Allowed && matches!(self.nature, Nature::Reads | Nature::Writes);
+        let may_rerun =
+            self.rerun == Rerun::Allowed && matches!(self.nature, Nature::Reads | Nature::Locks | Nature::Writes);
         let Some(before) = within.before.filter(|_| may_rerun && error.kind() == ErrorKind::Conflict) else {
             return Err(error);
         };
@@ -202,6 +207,7 @@ impl<'c> Run<'c> {
             Ok(())
         })?;
         transaction.restarts.undo(within.restarts);
+        block.numbers.advisory().undo_statement()?;
         let who = [block.session, transaction.owner()];
         block.before_next_try(error, &who, since, &mut self.tries, self.control).await?;
         block.reopen();

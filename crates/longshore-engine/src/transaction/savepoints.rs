@@ -19,6 +19,8 @@ pub(super) struct Open {
     pub(super) modes: Modes,
     /// Whether its commit waits until it is safe, if that is not as in the session.
     pub(super) synchronous_commit: Option<bool>,
+    /// Whether it has locked tables and done nothing else.
+    has_only_locked: bool,
     /// Begun by the first statement.
     transaction: Option<Arc<StatementTransaction>>,
     /// The oldest first.
@@ -44,6 +46,8 @@ struct Mark {
     at: Option<Savepoint>,
     /// Sequences that had begun anew.
     restarts: usize,
+    /// Advisory locks of the transaction.
+    advisory_locks: usize,
     /// Whether the block changed nothing then.
     read_only: bool,
     /// The definitions that the block had to itself.
@@ -57,6 +61,7 @@ impl Open {
         Self {
             modes,
             synchronous_commit: None,
+            has_only_locked: false,
             transaction: None,
             marks: Vec::new(),
             definitions: None,
@@ -96,8 +101,11 @@ impl Open {
     ) -> Result<(Arc<StatementTransaction>, Option<Savepoint>), Error> {
         let has_begun = self.has_begun();
         let transaction = self.transaction(transactions, numbers, time)?;
-        if !(has_begun && self.modes.level.is_read_committed()) {
-            let only_reads = nature == Nature::Reads;
+        // What was locked is looked at as it is once it is.
+        let is_renewed = has_begun && (self.modes.level.is_read_committed() || self.has_only_locked);
+        self.has_only_locked = nature == Nature::Locks && (!has_begun || self.has_only_locked);
+        if !is_renewed {
+            let only_reads = matches!(nature, Nature::Reads | Nature::Locks);
             let before = transaction.with(|transaction| Ok(transaction.statement_place(only_reads)))?;
             return Ok((transaction, before));
         }
@@ -194,6 +202,7 @@ impl Open {
             })?;
             transaction.restarts.undo(self.marks[to].restarts);
         }
+        numbers.advisory().end_transaction(self.marks[to].advisory_locks);
         match (&self.definitions, &self.marks[to].definitions) {
             (Some(own), Some(mark)) => own.catalog.go_back(mark),
             (Some(_), None) => {
@@ -234,6 +243,7 @@ impl Block {
     /// # Errors
     /// When no block is open, or it has failed.
     pub(crate) fn savepoint(&mut self, name: String) -> Result<(), Error> {
+        let advisory_locks = self.numbers.advisory().of_transaction();
         let open = self.open("SAVEPOINT")?;
         let (at, restarts) = match &open.transaction {
             Some(transaction) => {
@@ -243,7 +253,15 @@ impl Block {
         };
         let read_only = open.modes.read_only;
         let definitions = open.definitions().map(|own| own.mark());
-        open.marks.push(Mark { name, at, restarts, read_only, definitions, rows: RowsToCome::default() });
+        open.marks.push(Mark {
+            name,
+            at,
+            restarts,
+            advisory_locks,
+            read_only,
+            definitions,
+            rows: RowsToCome::default(),
+        });
         Ok(())
     }
 

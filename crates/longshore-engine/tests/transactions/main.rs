@@ -14,6 +14,7 @@ mod hermitage_read_committed;
 mod history;
 #[path = "../../../longshore-storage/tests/storage/history_support/mod.rs"]
 mod history_support;
+mod locks;
 mod packed_reads;
 mod read_committed;
 mod read_committed_load;

@@ -103,7 +103,7 @@ pub(super) fn steps(setup: &[&str], steps: &[Step]) {
     });
 }
 
-const RC: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+pub(super) const RC: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 #[test]
 fn a_key_that_another_transaction_inserts_is_waited_for() {

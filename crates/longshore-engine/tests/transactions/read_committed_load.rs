@@ -165,3 +165,44 @@ fn statements_of_their_own_are_tried_again() {
     );
     assert_eq!(answer(&database, "SELECT v FROM t"), "200");
 }
+
+#[test]
+fn each_job_of_a_queue_is_taken_once() {
+    const JOBS: u64 = 60;
+    let database = sessions(
+        &[
+            "CREATE TABLE jobs (id int PRIMARY KEY, state text)",
+            "CREATE TABLE done (job int, worker int)",
+            "INSERT INTO jobs SELECT i, 'new' FROM generate_series(1, 60) AS s(i)",
+        ],
+        5,
+        |mut session, number| async move {
+            loop {
+                let taken = if number % 2 == 0 {
+                    run(&mut session, "BEGIN").await.unwrap();
+                    let queue = "SELECT id FROM jobs WHERE state = 'new' ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED";
+                    let id = run(&mut session, queue).await.unwrap();
+                    if !id.is_empty() {
+                        run(&mut session, &format!("UPDATE jobs SET state = 'done' WHERE id = {id}")).await.unwrap();
+                        run(&mut session, &format!("INSERT INTO done VALUES ({id}, {number})")).await.unwrap();
+                    }
+                    run(&mut session, "COMMIT").await.unwrap();
+                    id
+                } else {
+                    let sql = "UPDATE jobs SET state = 'done' WHERE id = (SELECT id FROM jobs WHERE state = 'new' \
+                               ORDER BY id FOR UPDATE SKIP LOCKED LIMIT 1) RETURNING id";
+                    let id = run(&mut session, sql).await.unwrap();
+                    if !id.is_empty() {
+                        run(&mut session, &format!("INSERT INTO done VALUES ({id}, {number})")).await.unwrap();
+                    }
+                    id
+                };
+                if taken.is_empty() {
+                    break;
+                }
+            }
+        },
+    );
+    let found = answer(&database, "SELECT count(*), count(DISTINCT job) FROM done");
+    assert_eq!(found, format!("{JOBS} {JOBS}"));
+}

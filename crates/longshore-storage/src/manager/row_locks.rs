@@ -78,14 +78,14 @@ impl RowLocks {
         lock: RowLock,
     ) -> Result<Option<RowLock>, Owner> {
         // Before the row is looked at again by somebody who wants to change it.
-        table.locked_rows.fetch_add(1, Ordering::Relaxed);
+        table.locks.fetch_add(1, Ordering::Relaxed);
         let place = (table.id(), row);
         let mut shard = self.shard(place);
         let holders = shard.entry(place).or_default();
         if let Some((blocker, _)) = holders.iter().find(|(other, held)| *other != owner && held.conflicts(lock)) {
             let blocker = *blocker;
             drop(shard);
-            table.locked_rows.fetch_sub(1, Ordering::Relaxed);
+            table.locks.fetch_sub(1, Ordering::Relaxed);
             return Err(blocker);
         }
         let own = holders.iter_mut().find(|(other, _)| *other == owner);
@@ -113,7 +113,7 @@ impl RowLocks {
             }
         }
         drop(shard);
-        table.locked_rows.fetch_sub(1, Ordering::Relaxed);
+        table.locks.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Who else holds a row most strongly.

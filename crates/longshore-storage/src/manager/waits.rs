@@ -9,6 +9,7 @@
 //!
 //! Not here: how a thread sleeps meanwhile (`transaction/statement.rs`), what is waited for (rows, `row_locks.rs`).
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
@@ -35,6 +36,8 @@ pub(crate) struct Waits {
 struct State {
     next: u64,
     waiting: Vec<Waiter>,
+    /// When each session has given up a lock last.
+    sessions: HashMap<Owner, Moment>,
 }
 
 struct Waiter {
@@ -104,6 +107,13 @@ impl Waits {
     /// Ends the waits for somebody who has given up something of what he had.
     pub(crate) fn gave_up(&self, owner: Owner) -> Woken {
         if self.count.load(Ordering::SeqCst) == 0 { Woken(Vec::new()) } else { self.wake(owner) }
+    }
+
+    /// A session has given up a lock: whoever waits for it looks again.
+    pub(super) fn session_gave_up(&self, session: Owner) {
+        let moment = Moment(self.undone.fetch_add(1, Ordering::SeqCst) + 1);
+        self.lock().sessions.insert(session, moment);
+        drop(self.gave_up(session));
     }
 
     #[cold]
@@ -178,7 +188,7 @@ impl Transactions {
 
     /// Begins to wait for `blocker` on behalf of those in `who`, which are the same: a transaction and its session. `wake`
     /// is called once when it is time to look again. `None` if that is now: the blocker has ended, or has undone something
-    /// since the moment `since`. What a session holds is given up by it later than this begins, or was before.
+    /// since the moment `since`.
     ///
     /// # Errors
     ///
@@ -192,7 +202,11 @@ impl Transactions {
     ) -> Result<Option<Wait>, Deadlock> {
         let number = self.waits.enter(who, blocker, Box::new(wake))?;
         let wait = Wait { transactions: Arc::clone(self), number };
-        let goes_on = blocker.0 < TRANSACTION_ID_MIN || self.lock().has_undone_nothing(blocker, since);
+        let goes_on = if blocker.0 < TRANSACTION_ID_MIN {
+            self.waits.lock().sessions.get(&blocker).is_none_or(|given_up| *given_up <= since)
+        } else {
+            self.lock().has_undone_nothing(blocker, since)
+        };
         Ok(goes_on.then_some(wait))
     }
 }

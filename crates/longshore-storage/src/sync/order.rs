@@ -31,6 +31,8 @@ pub(crate) enum Rank {
     References,
     /// A part of the table of row locks.
     RowLocks,
+    /// The table of table locks, or that of advisory locks.
+    TableLocks,
     /// What gathers to be written to the log.
     Log,
     /// Who waits for whom.

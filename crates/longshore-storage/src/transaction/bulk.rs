@@ -36,7 +36,8 @@ impl Transaction {
         self.assert_mine(relation);
         let table = relation.table();
         self.log_scan(relation, &[], &[]);
-        if table.locked_rows.load(Ordering::Relaxed) != 0
+        self.check_unlocked(table, RowId::new(0, 0))?;
+        if table.locks.load(Ordering::Relaxed) != 0
             && let Some((row, holder)) = self.manager.row_locks.any(table, self.owner())
         {
             return Err(table.conflict(row, ConflictKind::Locked(holder)));
@@ -91,6 +92,10 @@ impl Transaction {
         let indexes = table.indexes();
         let likely = index_build.as_ref().map(|(index_build, _)| index_build.base());
         let slots = self.push_slots(relation, slots, likely)?;
+        if let Err(error) = self.check_unlocked(table, RowId::new(slots.start, 0)) {
+            self.undo_appended(before);
+            return Err(error);
+        }
         let indexed = table.index_slots(&indexes, slots, self.view, self.manager.stamps(), index_build, threads());
         if indexed.is_err() {
             if failure == Failure::IsLogged {
@@ -156,6 +161,7 @@ impl Transaction {
                 let indexed = appended.and_then(|(row, count)| {
                     self.set.writes.push(Write { table: at, kind: WriteKind::Append, row, version: count as u32 });
                     from += count;
+                    self.check_unlocked(table, row).map_err(|error| (0, error))?;
                     table.index_rows(&indexes, row, count, self.view, self.manager.stamps())?;
                     rows += count;
                     Ok(())

@@ -68,7 +68,7 @@ impl Transaction {
             state.remember(Committed::new(time, stamp, set));
             manager.clean_up(state, freed);
         }
-        self.unlock_rows(0);
+        self.unlock(0);
         drop(woken);
         Ok(Commit { time, lsn })
     }

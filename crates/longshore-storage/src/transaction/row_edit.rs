@@ -9,7 +9,7 @@ use crate::chunk::hot::{RowVisibility, SlotWrite, Writer};
 use crate::datum::Datum;
 use crate::error::TransactionError;
 use crate::index::Index;
-use crate::manager::{RowLock, Write, WriteKind};
+use crate::manager::{RowLock, TableLock, Write, WriteKind};
 use crate::predicate::RelationLog;
 use crate::relation::Relation;
 use crate::row_id::RowId;
@@ -84,7 +84,7 @@ impl Transaction {
         let stamp = self.stamp.ok_or(TransactionError::ReadOnly)?;
         let table_at = self.set.table(table);
         let Transaction { manager, log, view, keeps_all, set, .. } = self;
-        let (view, keeps_all, clock, row_locks) = (*view, *keeps_all, manager.clock(), &manager.row_locks);
+        let (view, keeps_all, clock) = (*view, *keeps_all, manager.clock());
         let stamps = clock.stamps();
         let writer = Writer { view, stamp, clock, memory: table.memory(), keeps_all };
         table.forget_cached();
@@ -100,13 +100,17 @@ impl Transaction {
                 kept = slot.kept(row.row(), &writer);
             }
             let mut kept_by = None;
-            if table.locked_rows.load(Ordering::Relaxed) != 0
-                && let Some((holder, lock)) = row_locks.strongest(table, row, Owner(view.id))
-            {
-                if lock != RowLock::KeyShare {
-                    return Err(table.conflict(row, ConflictKind::Locked(holder)));
+            if table.locks.load(Ordering::Relaxed) != 0 {
+                let owner = Owner(view.id);
+                let locked = |blocker| table.conflict(row, ConflictKind::Locked(blocker));
+                if let Some(blocker) = manager.table_locks.conflicting(table, owner, TableLock::RowExclusive) {
+                    return Err(locked(blocker));
                 }
-                kept_by = Some(holder);
+                match manager.row_locks.strongest(table, row, owner) {
+                    Some((holder, RowLock::KeyShare)) => kept_by = Some(holder),
+                    Some((holder, _)) => return Err(locked(holder)),
+                    None => {}
+                }
             }
             let log = log.as_mut().map(|log| log.relation(table.id()));
             return Ok(Some(RowEdit {

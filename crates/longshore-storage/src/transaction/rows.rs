@@ -174,7 +174,9 @@ impl Transaction {
         let indexes = table.indexes();
         let (row, version) = table.insert(values, &self.writer(table)?)?;
         self.set.writes.push(Write { table: at, kind: WriteKind::Insert, row, version });
-        if let Err(error) = table.index_row(&indexes, row, values, self.view, self.manager.stamps()) {
+        let unlocked = self.check_unlocked(table, row);
+        let indexed = unlocked.and_then(|()| table.index_row(&indexes, row, values, self.view, self.manager.stamps()));
+        if let Err(error) = indexed {
             // To learn that a key is there, or is not, is to read it.
             self.log_failed_row(table, &indexes, values, &error);
             drop(indexes);

@@ -51,7 +51,7 @@ impl Transaction {
             if let Some(foreign_key_reads) = &mut self.foreign_key_reads {
                 foreign_key_reads.checked.retain(|checked| checked.end() <= savepoint.writes);
             }
-            self.unlock_rows(savepoint.locks);
+            self.unlock(savepoint.locks);
             if undoes {
                 self.manager.undid(self.active_slot, self.owner());
             }

@@ -33,7 +33,7 @@ use super::planner::Planner;
 use super::random;
 use super::system_tables::{INFORMATION_SCHEMA, PG_CATALOG};
 use super::type_names::TypeNames;
-use super::{identity, sequences, system_functions, system_tables};
+use super::{advisory, identity, sequences, system_functions, system_tables};
 use crate::datafusion::functions::{excluding, shifted};
 use crate::sql::names::{CATALOG, SCHEMA};
 
@@ -67,6 +67,7 @@ impl Planner {
         let own = sequences::function(name, &self.catalog, &self.transaction);
         let own = own.or_else(|| random::function(name, &self.transaction));
         let own = own.or_else(|| identity::function(name, &self.catalog, &self.transaction));
+        let own = own.or_else(|| advisory::function(name, &self.transaction));
         own.or_else(|| self.functions.scalar.get(name).cloned()).or_else(|| {
             let function = system_functions::function(name, &self.system);
             self.asks_the_system.fetch_or(function.is_some(), Ordering::Relaxed);
@@ -206,7 +207,8 @@ impl ContextProvider for Planner {
             .scalar
             .keys()
             .cloned()
-            .chain(sequences::names().chain(random::NAMES).chain(system_functions::all_names()).map(str::to_owned))
+            .chain(sequences::names().chain(advisory::names()).chain(random::NAMES).map(str::to_owned))
+            .chain(system_functions::all_names().map(str::to_owned))
             .collect()
     }
 

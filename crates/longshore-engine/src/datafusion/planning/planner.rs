@@ -146,7 +146,12 @@ impl Planner {
 
     /// Makes [`TARGET`] stand for `table` with the numbers of its rows.
     pub(in crate::datafusion) fn change(&self, table: &Table) {
-        self.names.define(TARGET, Arc::new(RelationTable::with_rows(table, &self.transaction)));
+        self.define_numbered(TARGET, table);
+    }
+
+    /// Makes `name` stand for `table` with the numbers of its rows.
+    pub(in crate::datafusion) fn define_numbered(&self, name: &str, table: &Table) {
+        self.names.define(name, Arc::new(RelationTable::with_rows(table, &self.transaction)));
     }
 
     /// Makes `name` stand for these rows.

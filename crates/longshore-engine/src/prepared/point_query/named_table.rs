@@ -52,7 +52,7 @@ impl NamedTable {
     pub(super) fn plan(self, kind: Kind) -> PointQueryPlan {
         let parameters = kind.parameters(self.schema());
         let types = kind.types(self.schema());
-        PointQueryPlan { table: self.table, rules: self.rules, kind, parameters, types }
+        PointQueryPlan { table: self.table, rules: self.rules, kind, lock: None, parameters, types }
     }
 
     pub(super) fn schema(&self) -> &Schema {

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema};
-use longshore_storage::Direction;
-use sqlparser::ast::{Expr, GroupByExpr, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr};
+use longshore_storage::{Direction, RowLock};
+use sqlparser::ast::{
+    Expr, GroupByExpr, LimitClause, LockClause, LockType, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr,
+};
 
 use super::aggregate::Aggregate;
 use super::named_table::{Conditions, NamedTable};
@@ -20,7 +22,7 @@ pub(super) fn select(query: &Query, catalog: &Catalog) -> Option<PointQueryPlan>
     plain.selection.clone_from(&select.selection);
     let is_plain_query = query.with.is_none()
         && query.fetch.is_none()
-        && query.locks.is_empty()
+        && query.locks.len() <= 1
         && query.for_clause.is_none()
         && query.settings.is_none()
         && query.format_clause.is_none()
@@ -28,6 +30,12 @@ pub(super) fn select(query: &Query, catalog: &Catalog) -> Option<PointQueryPlan>
     if !is_plain_query || !is_same(select, &plain) {
         return None;
     }
+    let lock = match query.locks.first() {
+        None => None,
+        Some(LockClause { of: None, nonblock: None, lock_type: LockType::Update }) => Some(RowLock::Update),
+        Some(LockClause { of: None, nonblock: None, lock_type: LockType::Share }) => Some(RowLock::Share),
+        Some(_) => return None,
+    };
     let [from] = select.from.as_slice() else { return None };
     let named = NamedTable::new(from, catalog)?;
     let conditions = named.conditions(select.selection.as_ref())?;
@@ -39,7 +47,7 @@ pub(super) fn select(query: &Query, catalog: &Catalog) -> Option<PointQueryPlan>
         Some(_) => return None,
     };
     if let Some(items) = aggregates(&select.projection, &named) {
-        let is_all = query.order_by.is_none() && limit.is_none();
+        let is_all = query.order_by.is_none() && limit.is_none() && lock.is_none();
         return is_all.then(|| aggregated(named, &conditions, items)).flatten();
     }
     let order = match &query.order_by {
@@ -49,13 +57,14 @@ pub(super) fn select(query: &Query, catalog: &Catalog) -> Option<PointQueryPlan>
     let (columns, fields) = projected(&select.projection, &named)?;
     let schema = Arc::new(Schema::new(fields));
     if let (None, Some(key)) = (&limit, named.key(&conditions)) {
-        return Some(named.plan(Kind::Select { key, columns, schema }));
+        return Some(PointQueryPlan { lock, ..named.plan(Kind::Select { key, columns, schema }) });
     }
     if conditions.is_empty() && limit.is_none() {
         return None;
     }
     let (range, direction) = named.range(&conditions, &order)?;
-    Some(named.plan(Kind::Few { range, direction, limit, output: Output::Columns(columns), schema }))
+    let kind = Kind::Few { range, direction, limit, output: Output::Columns(columns), schema };
+    Some(PointQueryPlan { lock, ..named.plan(kind) })
 }
 
 fn is_same(select: &Select, plain: &Select) -> bool {

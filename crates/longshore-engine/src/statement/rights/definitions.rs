@@ -1,8 +1,8 @@
 //! What statements need that make, alter or drop something: CREATE on the schema, REFERENCES, or to own it.
 
 use sqlparser::ast::{
-    AlterTableOperation, ColumnOption, CreateTable, CreateTableLikeKind, ForeignKeyConstraint, ObjectName, ObjectType,
-    Statement, TableConstraint,
+    AlterTableOperation, ColumnOption, CreateTable, CreateTableLikeKind, ForeignKeyConstraint, LockTableMode,
+    ObjectName, ObjectType, Statement, TableConstraint,
 };
 
 use super::uses::Uses;
@@ -41,6 +41,18 @@ impl Rights<'_> {
             Statement::Truncate(truncate) => truncate.table_names.iter().try_for_each(|target| {
                 let name = names::relation(&target.name)?;
                 self.write(&name, Privileges::TRUNCATE, None)
+            }),
+            Statement::Lock(lock) => lock.tables.iter().try_for_each(|target| {
+                let name = names::relation(&target.name)?;
+                let changes = [Privileges::UPDATE, Privileges::DELETE, Privileges::TRUNCATE];
+                let also = match lock.lock_mode {
+                    Some(LockTableMode::AccessShare) => Some(Privileges::SELECT),
+                    Some(LockTableMode::RowExclusive) => Some(Privileges::INSERT),
+                    _ => None,
+                };
+                let may = self.catalog.class_of(&name).is_none()
+                    || changes.into_iter().chain(also).any(|wanted| self.may(&name, wanted));
+                if may { Ok(()) } else { Err(self.denied_on(&name)) }
             }),
             Statement::CreateSchema { .. } => {
                 let on = Commented::Database;

@@ -75,6 +75,14 @@ impl HotChunk {
         self.changes().find(|(_, version)| is_open(version.stamp)).map(|(row, _)| row)
     }
 
+    /// The id of a transaction that has changed something and not committed, and is not this one.
+    pub(crate) fn writer_beside(&self, own: u64, stamps: &Stamps) -> Option<u64> {
+        let inserts = self.inserts.iter().map(|range| range.stamp);
+        let changes = self.changes().map(|(_, version)| version.stamp);
+        let all = self.deleted.into_iter().chain(inserts).chain(changes).map(|stamp| stamps.get(stamp));
+        all.filter(|stamp| !Stamps::is_committed(*stamp)).find(|stamp| *stamp != own)
+    }
+
     /// The first column and row, of those that are alive, that would be NULL and must not be.
     pub(crate) fn missing(&self, schema: &Schema, sources: &[Source<'_>]) -> Option<(usize, usize)> {
         if self.gone || self.deleted.is_some() || self.dead.count() == self.rows {
