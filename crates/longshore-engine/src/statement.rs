@@ -78,7 +78,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use longshore_load::Control;
-use sqlparser::ast::{DescribeAlias, ObjectType, Query, Select, SetExpr, Statement, With};
+use sqlparser::ast::{DescribeAlias, ObjectType, Select, Statement, With};
 
 use nature::nature;
 use prepare::Execution;
@@ -357,7 +357,7 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
         Statement::Query(query) if with_changes::has_changes(&query) => {
             Box::pin(with_changes::execute(context, query)).await
         }
-        Statement::Query(query) => match with_change(query) {
+        Statement::Query(query) => match with_changes::with_change(query) {
             Ok((with, change)) => Box::pin(change_with(context, &with, change)).await,
             Err(query) => run_query(context, query).await,
         },
@@ -413,24 +413,6 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
         Statement::ExplainTable { table_name, .. } => show::describe(context, &table_name).await,
         Statement::ShowTables { .. } | Statement::ShowViews { .. } => show::show_tables(context, &statement),
         other => Err(refuse::statement(&other)),
-    }
-}
-
-/// A statement that changes rows and the WITH before it; the query, if it is none.
-fn with_change(mut query: Box<Query>) -> Result<(With, Statement), Box<Query>> {
-    if !sql::is_change(&query) {
-        return Err(query);
-    }
-    match (query.with.take(), *query.body) {
-        (
-            Some(with),
-            SetExpr::Insert(change) | SetExpr::Update(change) | SetExpr::Delete(change) | SetExpr::Merge(change),
-        ) => Ok((with, change)),
-        (with, body) => {
-            query.with = with;
-            query.body = Box::new(body);
-            Err(query)
-        }
     }
 }
 

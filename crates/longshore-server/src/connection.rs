@@ -6,6 +6,7 @@
 mod copy;
 mod extended;
 mod outcome;
+mod refusal;
 mod settings;
 mod sign_in;
 mod simple;
@@ -15,6 +16,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use longshore_engine::{Control, Error, Outcome, Session, Split, split};
 
@@ -92,10 +94,16 @@ impl Connection {
                     self.wire.flush().await?;
                     self.wire.rest();
                     let is_in_transaction = self.session.is_in_transaction();
+                    let idle_max = self.session.idle_in_transaction_session_timeout().filter(|_| is_in_transaction);
                     tokio::select! {
                         message = self.wire.message() => message?,
                         () = ended(&mut ending, is_in_transaction) => {
                             self.end(&Told::fatal("57P01", "terminating connection due to administrator command")).await;
+                            return Ok(());
+                        }
+                        () = elapsed(idle_max) => {
+                            let told = "terminating connection due to idle-in-transaction timeout";
+                            self.end(&Told::fatal("25P03", told)).await;
                             return Ok(());
                         }
                     }
@@ -194,6 +202,14 @@ async fn ended(ending: &mut watch::Receiver<Option<Shutdown>>, is_in_transaction
     if ending.wait_for(is_now).await.is_err() {
         // The server has gone without a word.
         std::future::pending().await
+    }
+}
+
+/// Waits for a time; for ever without one.
+async fn elapsed(time: Option<Duration>) {
+    match time {
+        Some(time) => tokio::time::sleep(time).await,
+        None => std::future::pending().await,
     }
 }
 

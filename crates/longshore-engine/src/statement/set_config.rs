@@ -1,48 +1,100 @@
-//! `SELECT set_config(name, value, is_local)`: SET as a function, as scripts of PostgreSQL use it, and by itself only.
+//! `SELECT set_config(name, value, is_local)`: SET as a function, as scripts and programs of PostgreSQL use it:
+//! by itself, or beside `current_setting`.
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, StringArray};
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use sqlparser::ast::{
-    ContextModifier, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart,
-    SelectItem, Set, SetExpr, Statement, Value,
+    ContextModifier, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName,
+    ObjectNamePart, SelectItem, Set, SetExpr, Statement, Value,
 };
 
 use super::client_settings::{ROLE, Reach, SESSION_AUTHORIZATION};
-use super::{SessionContext, follow_path, identity, rights, set};
+use super::{SessionContext, follow_path, identity, rights, set, show};
 use crate::sql::names;
 use crate::sql::set_identity::SetIdentity;
 use crate::{Error, Outcome, RowStream};
 
-/// Executes `statement` if it is nothing but a call of the function.
+/// Executes `statement` if it does nothing but call the function, once or several times, perhaps beside `current_setting`.
 pub(super) fn set_config(session: &mut SessionContext<'_>, statement: &Statement) -> Option<Result<Outcome, Error>> {
     let Statement::Query(query) = statement else { return None };
     let SetExpr::Select(select) = query.body.as_ref() else { return None };
-    let [SelectItem::UnnamedExpr(Expr::Function(function))] = select.projection.as_slice() else { return None };
-    let [ObjectNamePart::Identifier(name)] = function.name.0.as_slice() else { return None };
-    if !select.from.is_empty() || !name.value.eq_ignore_ascii_case("set_config") {
+    let calls: Option<Vec<(Call<'_>, String)>> = select.projection.iter().map(call).collect();
+    let calls = calls.filter(|_| select.from.is_empty() && select.selection.is_none())?;
+    if !calls.iter().any(|(call, _)| matches!(call, Call::Set(_))) {
         return None;
     }
+    Some(run(session, &calls))
+}
+
+/// A call in the list of a SELECT.
+enum Call<'a> {
+    Set(&'a Function),
+    /// The name of a setting that is asked for.
+    Current(&'a str),
+}
+
+/// A call and its heading, if an item is one of these.
+fn call(item: &SelectItem) -> Option<(Call<'_>, String)> {
+    let (expr, alias) = match item {
+        SelectItem::UnnamedExpr(expr) => (expr, None),
+        SelectItem::ExprWithAlias { expr, alias } => (expr, Some(names::identifier(alias).ok()?)),
+        _ => return None,
+    };
+    let Expr::Function(function) = expr else { return None };
+    let Some(ObjectNamePart::Identifier(name)) = function.name.0.last() else { return None };
+    let name = name.value.to_ascii_lowercase();
+    let call = match (name.as_str(), arguments(function).as_deref()) {
+        ("set_config", _) => Call::Set(function),
+        ("current_setting", Some([Value::SingleQuotedString(setting)])) => Call::Current(setting),
+        _ => return None,
+    };
+    Some((call, alias.unwrap_or(name)))
+}
+
+/// The arguments of a call, if all are literals.
+fn arguments(function: &Function) -> Option<Vec<&Value>> {
     let FunctionArguments::List(list) = &function.args else { return None };
     let arguments = list.args.iter().map(|argument| match argument {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) => Some(&value.value),
         _ => None,
     });
-    let arguments: Option<Vec<&Value>> = arguments.collect();
-    match arguments.as_deref() {
+    arguments.collect()
+}
+
+fn run(session: &mut SessionContext<'_>, calls: &[(Call<'_>, String)]) -> Result<Outcome, Error> {
+    let mut values = Vec::with_capacity(calls.len());
+    for (call, _) in calls {
+        values.push(match call {
+            Call::Set(function) => set_as_called(session, function)?,
+            Call::Current(name) => {
+                let all = show::all_settings(session.database, session.block, session.settings);
+                let found = all.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+                found.map(|(_, value)| value).ok_or_else(|| unknown(name))?
+            }
+        });
+    }
+    let fields = calls.iter().map(|(_, heading)| Field::new(heading, DataType::Utf8, true));
+    let schema = Schema::new(fields.collect::<Vec<_>>());
+    let columns = values.into_iter().map(|value| Arc::new(StringArray::from(vec![value])) as ArrayRef);
+    let row = RecordBatch::try_new(Arc::new(schema), columns.collect());
+    Ok(Outcome::Rows(RowStream::from_batch(row.map_err(|error| Error::internal(error.to_string()))?)))
+}
+
+/// Sets what a call asks for; returns the value.
+fn set_as_called(session: &mut SessionContext<'_>, function: &Function) -> Result<String, Error> {
+    match arguments(function).as_deref() {
         Some([Value::SingleQuotedString(name), Value::SingleQuotedString(value), Value::Boolean(is_local)]) => {
-            Some(run(session, name, value, *is_local))
+            set_text(session, name, value, *is_local)?;
+            Ok(value.clone())
         }
-        _ => Some(Err(Error::unsupported("set_config takes two texts and true or false, as they are written"))),
+        _ => Err(Error::unsupported("set_config takes two texts and true or false, as they are written")),
     }
 }
 
-fn run(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool) -> Result<Outcome, Error> {
-    set_text(session, name, value, is_local)?;
-    let schema = Schema::new(vec![Field::new("set_config", DataType::Utf8, true)]);
-    let row = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(StringArray::from(vec![value]))]);
-    Ok(Outcome::Rows(RowStream::from_batch(row.map_err(|error| Error::internal(error.to_string()))?)))
+fn unknown(name: &str) -> Error {
+    Error::no_object(format!("unrecognized configuration parameter {}", names::literal(name)))
 }
 
 /// Lets the session of a role begin with settings. What of them is no setting any more is left out.
@@ -74,9 +126,7 @@ pub(super) fn set_text(session: &mut SessionContext<'_>, name: &str, value: &str
         let variable = ObjectName::from(vec![Ident::new(name)]);
         let scope = is_local.then_some(ContextModifier::Local);
         let statement = Statement::Set(Set::SingleAssignment { scope, hivevar: false, variable, values });
-        let unknown =
-            || Err(Error::no_object(format!("unrecognized configuration parameter {}", names::literal(name))));
-        let done = set(session, &statement).unwrap_or_else(unknown)?;
+        let done = set(session, &statement).unwrap_or_else(|| Err(unknown(name)))?;
         follow_path(session, done)?;
     }
     Ok(())

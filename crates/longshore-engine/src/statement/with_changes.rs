@@ -128,3 +128,21 @@ fn read_relations(context: &Context<'_>, mut names: Vec<String>) -> Vec<std::syn
     }
     tables
 }
+
+/// A statement that changes rows and the WITH before it; the query, if it is none.
+pub(super) fn with_change(mut query: Box<Query>) -> Result<(With, Statement), Box<Query>> {
+    if !is_change(&query) {
+        return Err(query);
+    }
+    match (query.with.take(), *query.body) {
+        (
+            Some(with),
+            SetExpr::Insert(change) | SetExpr::Update(change) | SetExpr::Delete(change) | SetExpr::Merge(change),
+        ) => Ok((with, change)),
+        (with, body) => {
+            query.with = with;
+            query.body = Box::new(body);
+            Err(query)
+        }
+    }
+}

@@ -359,15 +359,17 @@ fn is_same(known: &ResultColumns, rows: &RowStream) -> bool {
 /// Whether a statement is one with parameters, rather than one that is executed by its text.
 fn is_prepared(word: &str, sql: &str) -> bool {
     match word {
-        "SELECT" | "WITH" | "VALUES" | "TABLE" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "FROM" => true,
+        // Settings are the session's own affair.
+        "SELECT" => !sql.to_ascii_lowercase().contains("set_config"),
+        "WITH" | "VALUES" | "TABLE" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "FROM" => true,
         "" => sql.trim_start().starts_with('('),
         _ => false,
     }
 }
 
-/// Whether a statement that takes no parameters may give rows, and changes nothing.
+/// Whether a statement that is executed by its text may give rows, and changes nothing, or the same again.
 fn gives_rows(word: &str) -> bool {
-    matches!(word, "SHOW" | "EXPLAIN" | "DESCRIBE" | "DESC" | "SUMMARIZE" | "PIVOT" | "UNPIVOT")
+    matches!(word, "SELECT" | "SHOW" | "EXPLAIN" | "DESCRIBE" | "DESC" | "SUMMARIZE" | "PIVOT" | "UNPIVOT")
 }
 
 fn no_portal(name: &str) -> Told {

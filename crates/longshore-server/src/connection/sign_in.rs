@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::startup::{Ended, fatal};
+use super::refusal::{Ended, fatal};
 use crate::Shared;
 use crate::protocol::backend::{self, Authentication};
 use crate::protocol::frontend::Message;

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::refusal::{Ended, fatal};
 use super::{Connection, sign_in};
 use crate::Shared;
 use crate::errors::Told;
 use crate::protocol::backend;
 use crate::protocol::frontend::Opening;
 use crate::protocol::{MAJOR, MINOR};
-use crate::stream::{Failure, Wire};
+use crate::stream::Wire;
 
 /// How long a client may take to sign in.
 const SIGN_IN_TIME_MAX: Duration = Duration::from_mins(1);
@@ -67,21 +68,6 @@ pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin) {
     connection.serve().await;
 }
 
-/// Why a connection ends before it has begun.
-pub(super) enum Ended {
-    Gone,
-    Told(Told),
-}
-
-impl From<Failure> for Ended {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Gone => Self::Gone,
-            Failure::Violation(violation) => Self::Told(violation.into()),
-        }
-    }
-}
-
 /// Who has signed in, and what the client wants.
 struct SignedIn {
     user: String,
@@ -135,10 +121,6 @@ async fn begin(wire: &mut Wire, shared: &Shared, origin: Origin) -> Result<Optio
         ));
     }
     Ok(Some(SignedIn { user, parameters, has_long_key: minor >= LONG_KEYS_MINOR }))
-}
-
-pub(super) fn fatal(code: &'static str, message: impl Into<String>) -> Ended {
-    Ended::Told(Told::fatal(code, message))
 }
 
 impl Connection {

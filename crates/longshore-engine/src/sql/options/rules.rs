@@ -356,14 +356,8 @@ pub const OPTIONS: &[OptionRule] = &[
          the rows that it gave before; loaded behind its last loaded record, if it has only grown",
     )
     .one_of(&["error", "ignore", "append", "continue"]),
-    rule(
-        "FREEZE",
-        &[Use::CopyFrom],
-        "`true`, `false`",
-        "`false`",
-        "changes nothing: what PostgreSQL does to rows afterwards need not be done to these",
-    )
-    .one_of(&["true", "false"]),
+    rule("FREEZE", &[Use::CopyFrom], "`true`, `false`", "`false`", "changes nothing: rows need no freezing here")
+        .one_of(&["true", "false"]),
     rule("DRY_RUN", LOADING, "`true`, `false`", "`false`", "check everything, load nothing").one_of(&["true", "false"]),
     rule(
         "AUTO",
