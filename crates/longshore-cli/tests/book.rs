@@ -328,7 +328,7 @@ macro_rules! kinds {
 }
 kinds!(
     Syntax Unsupported NotFound NoColumn NoObject NoFunction Ambiguous Grouping ConflictTarget Exists Dependent Invalid
-    Data Io Damaged Memory Cancelled Conflict NotNull Duplicate ForeignKey Check Generated OutOfRange InvalidText
+    Data Io Damaged Memory Cancelled Conflict Deadlock LockNotAvailable NotNull Duplicate ForeignKey Check Generated OutOfRange InvalidText
     TooLong RegularExpression Substring Subscript EscapeSequence EscapeUse Encoding NullNotAllowed
     DateTimeFormat DateTimeRange IntervalField ZoneDisplacement DivisionByZero InvalidPower InvalidLogarithm InvalidBucket
     SequenceLimit State DuplicateObject DuplicateColumn DuplicateAlias Windowing ViewCheck TypeMismatch

@@ -1,5 +1,7 @@
 //! What command lines mean, and which are refused.
 
+use std::time::Duration;
+
 use super::*;
 
 fn read(line: &[&str]) -> Result<Invocation, clap::Error> {

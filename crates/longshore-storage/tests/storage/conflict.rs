@@ -389,7 +389,7 @@ fn keys_of_other_transactions_are_conflicts() {
         other.delete(&relation, gone).expect("it is there");
         for ids in [[1, 7], [1, 2]] {
             let error = load(&ids).expect_err("it is another's");
-            assert!(matches!(error, TransactionError::Conflict { kind: ConflictKind::Uncommitted, .. }), "{error}");
+            assert!(matches!(error, TransactionError::Conflict { kind: ConflictKind::Uncommitted(_), .. }), "{error}");
         }
         other.commit().expect("nobody is in the way");
         let merged = load(&[2, 7, 2]).expect("they are there now, or not");

@@ -138,7 +138,7 @@ fn g0_write_cycles() {
         let test = Test::new();
         let (mut t1, mut t2) = (test.begin(level), test.begin(level));
         test.set(&mut t1, 1, 11).unwrap();
-        fails(test.set(&mut t2, 1, 12), &ConflictKind::Uncommitted);
+        fails(test.set(&mut t2, 1, 12), &ConflictKind::Uncommitted(Some(t1.owner())));
         t2.rollback();
         test.set(&mut t1, 2, 21).unwrap();
         t1.commit().unwrap();
@@ -197,7 +197,7 @@ fn otv_observed_transaction_vanishes() {
         let (mut t1, mut t2) = (test.begin(level), test.begin(level));
         test.set(&mut t1, 1, 11).unwrap();
         test.set(&mut t1, 2, 19).unwrap();
-        fails(test.set(&mut t2, 1, 12), &ConflictKind::Uncommitted);
+        fails(test.set(&mut t2, 1, 12), &ConflictKind::Uncommitted(Some(t1.owner())));
         t2.rollback();
         t1.commit().unwrap();
         let (mut t2, mut t3) = (test.begin(level), test.begin(level));
@@ -238,7 +238,7 @@ fn pmp_with_a_write_predicate() {
                 // It sees (2, 20), which is not so any more, and row 1 has 20 now.
                 fails(test.delete_valued(&mut t2, 20), &ConflictKind::Committed);
             } else {
-                fails(test.delete_valued(&mut t2, 20), &ConflictKind::Uncommitted);
+                fails(test.delete_valued(&mut t2, 20), &ConflictKind::Uncommitted(Some(t1.owner())));
                 t1.commit().unwrap();
             }
             t2.rollback();
@@ -259,7 +259,7 @@ fn p4_lost_update() {
                 t1.commit().unwrap();
                 fails(test.set(&mut t2, 1, 11), &ConflictKind::Committed);
             } else {
-                fails(test.set(&mut t2, 1, 11), &ConflictKind::Uncommitted);
+                fails(test.set(&mut t2, 1, 11), &ConflictKind::Uncommitted(Some(t1.owner())));
                 t1.commit().unwrap();
             }
         }

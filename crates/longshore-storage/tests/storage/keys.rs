@@ -104,14 +104,14 @@ fn a_unique_key_is_there_once() {
         let conflict = |row, kind| Err(TransactionError::Conflict { relation: "items".to_owned(), row, kind });
         assert_eq!(stock.insert(&mut first, 1, 2), duplicate(row));
         let (mut second, mut third) = (stock.begin(), stock.begin());
-        assert_eq!(stock.insert(&mut second, 1, 3), conflict(row, ConflictKind::Uncommitted));
+        assert_eq!(stock.insert(&mut second, 1, 3), conflict(row, ConflictKind::Uncommitted(Some(first.owner()))));
         first.commit().unwrap();
         assert_eq!(stock.insert(&mut third, 1, 3), conflict(row, ConflictKind::Committed));
         drop((second, third));
         let mut deleter = stock.begin();
         let mut other = stock.begin();
         deleter.delete(&stock.items, row).unwrap();
-        assert_eq!(stock.insert(&mut other, 1, 4), conflict(row, ConflictKind::Uncommitted));
+        assert_eq!(stock.insert(&mut other, 1, 4), conflict(row, ConflictKind::Uncommitted(Some(deleter.owner()))));
         let again = stock.insert(&mut deleter, 1, 5).unwrap();
         assert_ne!(again, row);
         deleter.rollback();

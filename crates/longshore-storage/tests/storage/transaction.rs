@@ -135,8 +135,11 @@ fn two_cannot_change_the_same_row() {
     let (mut first, mut second, mut third) = (bank.begin(), bank.begin(), bank.begin());
     bank.set(&mut first, rows[0], 1);
     let conflict = |kind| Err(TransactionError::Conflict { relation: "accounts".to_owned(), row: rows[0], kind });
-    assert_eq!(second.set(&bank.accounts, rows[0], bank.balance, 2), conflict(ConflictKind::Uncommitted));
-    assert_eq!(second.delete(&bank.accounts, rows[0]), conflict(ConflictKind::Uncommitted));
+    assert_eq!(
+        second.set(&bank.accounts, rows[0], bank.balance, 2),
+        conflict(ConflictKind::Uncommitted(Some(first.owner())))
+    );
+    assert_eq!(second.delete(&bank.accounts, rows[0]), conflict(ConflictKind::Uncommitted(Some(first.owner()))));
     first.commit().unwrap();
     assert_eq!(third.set(&bank.accounts, rows[0], bank.balance, 2), conflict(ConflictKind::Committed));
     assert_eq!(third.truncate(&bank.accounts), conflict(ConflictKind::Committed));
