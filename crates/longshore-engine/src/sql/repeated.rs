@@ -10,8 +10,8 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, Query, Select, SelectItem, SetExpr, SetOperator, Statement, Visit, VisitMut, Visitor, VisitorMut,
-    WildcardAdditionalOptions,
+    Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, Statement, Visit,
+    VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::Error;
@@ -22,9 +22,14 @@ use crate::sql::headings;
 pub(crate) fn name_apart(query: &mut Query) {
     headings::name(query);
     if let SetExpr::Select(select) = query.body.as_mut() {
-        let is_star = |item: &SelectItem| is_all(item) || matches!(item, SelectItem::QualifiedWildcard(..));
-        let has_all = select.projection.iter().any(is_star);
-        rename(select, |item| item.is_repeated || (has_all && item.name.is_column));
+        let has_all = select.projection.iter().any(is_all);
+        let of_relations: Vec<String> = select.projection.iter().filter_map(relation_of_star).collect();
+        let is_alone = matches!(select.from.as_slice(), [from] if from.joins.is_empty());
+        let is_in_star = |name: &Name| match &name.qualifier {
+            Some(relation) => of_relations.contains(relation),
+            None => is_alone && !of_relations.is_empty(),
+        };
+        rename(select, |item| item.is_repeated || (item.name.is_column && (has_all || is_in_star(item.name))));
     }
 }
 
@@ -170,6 +175,13 @@ fn is_all(item: &SelectItem) -> bool {
     matches!(item, SelectItem::Wildcard(options) if takes_all(options))
 }
 
+/// The relation whose columns `relation.*` stands for.
+fn relation_of_star(item: &SelectItem) -> Option<String> {
+    let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) = item else { return None };
+    let parts = name.0.iter().map(|part| part.as_ident().map(folded));
+    parts.collect::<Option<Vec<_>>>().map(|parts| parts.join("."))
+}
+
 /// What a column of the result is called.
 struct Name {
     qualifier: Option<String>,
@@ -252,6 +264,9 @@ mod tests {
         for (sql, expected) in [
             ("SELECT *, a FROM t", "SELECT *, a AS a_1 FROM t"),
             ("SELECT t.\"B\", *, t.\"B\" FROM t", "SELECT t.\"B\" AS \"B_1\", *, t.\"B\" AS \"B_2\" FROM t"),
+            ("SELECT t.a, t.* FROM t, u", "SELECT t.a AS a_1, t.* FROM t, u"),
+            ("SELECT a, t.* FROM t", "SELECT a AS a_1, t.* FROM t"),
+            ("SELECT a, u.a, t.* FROM t, u", "SELECT a, u.a AS a_1, t.* FROM t, u"),
             ("SELECT *, a AS b FROM t", "SELECT *, a AS b FROM t"),
             ("SELECT a, A, t.a, b AS a FROM t", "SELECT a, A AS A_1, t.a AS a_2, b AS a_3 FROM t"),
             ("SELECT a, a, 1 AS a_1 FROM t", "SELECT a, a AS a_2, 1 AS a_1 FROM t"),

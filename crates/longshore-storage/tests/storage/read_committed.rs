@@ -217,5 +217,7 @@ fn rows_that_new_rows_refer_to_stay() {
     })
     .unwrap();
     assert!(!of.is_empty());
-    of.into_iter().for_each(|id| drop(accounts.row(&mut t, id)));
+    for id in of {
+        let _ = accounts.row(&mut t, id);
+    }
 }
