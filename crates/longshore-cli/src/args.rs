@@ -108,7 +108,6 @@ pub(crate) enum Step {
 /// A main-memory database that loads CSV at wire speed and speaks SQL
 #[derive(Parser, Debug)]
 #[command(name = "longshore", version = env!("LONGSHORE_VERSION"), after_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 struct Args {
     /// Directory of a durable database, which is made if there is none; without, the database is in memory and is gone when
     /// the program ends

@@ -237,6 +237,11 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
     {
         return own_block::execute(session, parsed).await;
     }
+    run(session, parsed, sql, &path).await
+}
+
+/// Runs the statement of `sql` as often as it has to be.
+async fn run(session: SessionContext<'_>, parsed: Parsed, sql: &str, path: &SearchPath) -> Result<Outcome, Error> {
     let SessionContext { database, block, streams, control, .. } = session;
     let nature = nature(&parsed, &database.catalog);
     let own = block.definitions_for(nature, &database.catalog).map(|catalog| database.with_catalog(catalog));
@@ -251,7 +256,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
             let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
             let parsed = match first.take() {
                 Some(parsed) => parsed,
-                None => parse_again(&context, sql, &path)?,
+                None => parse_again(&context, sql, path)?,
             };
             execute_with_actions(&context, streams, parsed, nature).await
         };

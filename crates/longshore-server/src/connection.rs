@@ -88,24 +88,23 @@ impl Connection {
         let mut ending = self.shared.ending.subscribe();
         self.ready();
         loop {
-            let message = match self.wire.come()? {
-                Some(message) => message,
-                None => {
-                    self.wire.flush().await?;
-                    self.wire.rest();
-                    let is_in_transaction = self.session.is_in_transaction();
-                    let idle_max = self.session.idle_in_transaction_session_timeout().filter(|_| is_in_transaction);
-                    tokio::select! {
-                        message = self.wire.message() => message?,
-                        () = ended(&mut ending, is_in_transaction) => {
-                            self.end(&Told::fatal("57P01", "terminating connection due to administrator command")).await;
-                            return Ok(());
-                        }
-                        () = elapsed(idle_max) => {
-                            let told = "terminating connection due to idle-in-transaction timeout";
-                            self.end(&Told::fatal("25P03", told)).await;
-                            return Ok(());
-                        }
+            let message = if let Some(message) = self.wire.come()? {
+                message
+            } else {
+                self.wire.flush().await?;
+                self.wire.rest();
+                let is_in_transaction = self.session.is_in_transaction();
+                let idle_max = self.session.idle_in_transaction_session_timeout().filter(|_| is_in_transaction);
+                tokio::select! {
+                    message = self.wire.message() => message?,
+                    () = ended(&mut ending, is_in_transaction) => {
+                        self.end(&Told::fatal("57P01", "terminating connection due to administrator command")).await;
+                        return Ok(());
+                    }
+                    () = elapsed(idle_max) => {
+                        let told = "terminating connection due to idle-in-transaction timeout";
+                        self.end(&Told::fatal("25P03", told)).await;
+                        return Ok(());
                     }
                 }
             };
@@ -201,7 +200,7 @@ async fn ended(ending: &mut watch::Receiver<Option<Shutdown>>, is_in_transaction
     };
     if ending.wait_for(is_now).await.is_err() {
         // The server has gone without a word.
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

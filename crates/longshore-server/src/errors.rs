@@ -31,12 +31,12 @@ pub(crate) struct Told {
     /// The SQLSTATE.
     pub(crate) code: &'static str,
     pub(crate) message: String,
-    details: ErrorDetails,
+    details: Box<ErrorDetails>,
 }
 
 impl Told {
     pub(crate) fn error(code: &'static str, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, code, message: message.into(), details: ErrorDetails::default() }
+        Self { severity: Severity::Error, code, message: message.into(), details: Box::default() }
     }
 
     pub(crate) fn fatal(code: &'static str, message: impl Into<String>) -> Self {
@@ -59,7 +59,7 @@ impl Told {
         field(b'V', self.severity.name());
         field(b'C', self.code);
         field(b'M', &self.message);
-        let ErrorDetails { file, line, table, column, constraint, .. } = &self.details;
+        let ErrorDetails { file, line, table, column, constraint, .. } = self.details.as_ref();
         if let Some(file) = file {
             let line = line.map_or_else(String::new, |line| format!(", line {line}"));
             field(b'W', &format!("COPY, file {file}{line}"));
@@ -84,7 +84,7 @@ impl From<Error> for Told {
             severity: Severity::Error,
             code: error.kind().sqlstate(),
             message: error.to_string(),
-            details: error.details().clone(),
+            details: Box::new(error.details().clone()),
         }
     }
 }

@@ -98,9 +98,8 @@ fn begin_with(
         return Err(Refused::Malformed("client uses authorization identity, but it is not supported"));
     }
     let binding = match (flag, mechanism, certificate) {
-        ("n", MECHANISM, _) => Vec::new(),
-        // It could bind the channel, and thinks that the server cannot.
-        ("y", MECHANISM, None) => Vec::new(),
+        // The second could bind the channel, and thinks that the server cannot.
+        ("n", MECHANISM, _) | ("y", MECHANISM, None) => Vec::new(),
         ("y", MECHANISM, Some(_)) => {
             return Err(Refused::Malformed("SCRAM channel binding negotiation error: the server supports it"));
         }
@@ -174,7 +173,7 @@ mod tests {
         let verifier = Verifier::read(&text).expect("a verifier");
         let own_nonce = "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0";
         let begun = begin_with(MECHANISM, "n,,n=user,r=rOprNGfwEbeRWgbNEkqO", None, verifier.clone(), own_nonce);
-        let (exchange, answer) = begun.ok().expect("it begins");
+        let (exchange, answer) = begun.unwrap_or_else(|refused| panic!("{refused:?}"));
         assert_eq!(answer, format!("r=rOprNGfwEbeRWgbNEkqO{own_nonce},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"));
         let last = format!("c=biws,r=rOprNGfwEbeRWgbNEkqO{own_nonce},p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=");
         assert_eq!(exchange.finish(&last), Ok("v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=".to_owned()));
@@ -182,8 +181,7 @@ mod tests {
         for (part, other) in [("p=d", "p=e"), ("r=r", "r=s"), ("c=biws", "c=eSws")] {
             let (exchange, _) =
                 begin_with(MECHANISM, "n,,n=user,r=rOprNGfwEbeRWgbNEkqO", None, verifier.clone(), own_nonce)
-                    .ok()
-                    .expect("it begins");
+                    .unwrap_or_else(|refused| panic!("{refused:?}"));
             assert!(exchange.finish(&last.replace(part, other)).is_err(), "{other}");
         }
     }
@@ -192,7 +190,8 @@ mod tests {
     fn nobody_signs_in_as_nobody() {
         let of_nobody = Verifier::of_nobody("x", b"secret");
         assert!(of_nobody == Verifier::of_nobody("x", b"secret"), "the salt is always the same");
-        let (exchange, _) = begin(MECHANISM, "n,,n=x,r=abc", None, of_nobody).ok().expect("it begins");
+        let (exchange, _) =
+            begin(MECHANISM, "n,,n=x,r=abc", None, of_nobody).unwrap_or_else(|refused| panic!("{refused:?}"));
         let last = format!("c=biws,r={},p={}", exchange.nonce, BASE64.encode([0; KEY_BYTES]));
         assert_eq!(exchange.finish(&last), Err(Refused::WrongPassword));
     }

@@ -397,7 +397,7 @@ fn an_interrupt_ends_a_remote_load_at_once() {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the binary starts");
-        std::thread::sleep(Duration::from_millis(2000));
+        std::thread::sleep(Duration::from_secs(2));
         let begin = Instant::now();
         let pid = libc::pid_t::try_from(child.id()).expect("a process id");
         // SAFETY: the process is our child and not waited for yet, so its id is its own.

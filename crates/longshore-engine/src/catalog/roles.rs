@@ -106,6 +106,7 @@ pub(crate) struct SettingsOf {
 
 /// All roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the roles are what they are")]
 pub(crate) struct Roles {
     pub(super) roles: BTreeMap<RoleId, RoleDefinition>,
     /// By role and member.

@@ -180,7 +180,8 @@ fn options(parser: &mut Parser, is_new: bool) -> Result<Vec<RoleOption>, ParserE
 }
 
 fn option(parser: &mut Parser, is_new: bool) -> Result<RoleOption, ParserError> {
-    const ATTRIBUTES: [(&str, fn(bool) -> RoleOption); 7] = [
+    type Attribute = (&'static str, fn(bool) -> RoleOption);
+    const ATTRIBUTES: [Attribute; 7] = [
         ("superuser", RoleOption::Superuser),
         ("inherit", RoleOption::Inherit),
         ("createrole", RoleOption::CreateRole),

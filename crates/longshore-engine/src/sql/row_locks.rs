@@ -244,8 +244,8 @@ fn move_behind(tokens: &mut [TokenWithSpan], clause: Range<usize>) -> usize {
     }
     let mut depth = 0_usize;
     let mut last = end;
-    for at in first..tokens.len() {
-        match &tokens[at].token {
+    for (at, token) in tokens.iter().enumerate().skip(first) {
+        match &token.token {
             Token::LParen => depth += 1,
             Token::RParen if depth == 0 => break,
             Token::RParen => depth -= 1,

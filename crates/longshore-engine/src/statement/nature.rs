@@ -17,6 +17,7 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         | Parsed::SetConstraints(_)
         | Parsed::CopyTo(_)
         | Parsed::Checkpoint
+        | Parsed::Identity(_)
         | Parsed::Summarize(_)
         | Parsed::Pivot(_) => Nature::Reads,
         Parsed::CopyFrom(copy)
@@ -30,7 +31,6 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         Parsed::Backup(_) => Nature::Export("BACKUP DATABASE"),
         Parsed::Import(_) => Nature::NonTransactionalDdl("IMPORT DATABASE"),
         Parsed::Role(_) | Parsed::Privilege(_) => Nature::Ddl,
-        Parsed::Identity(_) => Nature::Reads,
         Parsed::SchemaElements(_) | Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => {
             Nature::Ddl
         }
@@ -45,9 +45,9 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             _ => Nature::NonTransactionalDdl("ALTER DOMAIN"),
         },
         Parsed::Object(statement) => match statement.as_ref() {
-            ObjectStatement::Alter(AlterObject { change: ObjectChange::Owner(_), .. }) => Nature::Ddl,
+            ObjectStatement::Comment(_)
+            | ObjectStatement::Alter(AlterObject { change: ObjectChange::Owner(_), .. }) => Nature::Ddl,
             ObjectStatement::Alter(_) => Nature::NonTransactionalDdl("ALTER"),
-            ObjectStatement::Comment(_) => Nature::Ddl,
             ObjectStatement::Upkeep(Upkeep { is_vacuum: true, .. }) => Nature::NonTransactionalDdl("VACUUM"),
             ObjectStatement::Upkeep(_) => Nature::Reads,
         },

@@ -15,7 +15,7 @@ use crate::{Error, Outcome};
 const COLUMNS_MAX: usize = 10_000;
 
 pub(crate) async fn pivot(context: &Context<'_>, statement: PivotStatement) -> Result<Outcome, Error> {
-    let query = query_of(context, statement).await?;
+    let query = Box::pin(query_of(context, statement)).await?;
     run_query(context, query).await
 }
 

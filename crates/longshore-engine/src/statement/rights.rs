@@ -63,9 +63,9 @@ fn check(parsed: &Parsed, catalog: &Catalog, role: RoleId) -> Result<(), Error> 
             rights.write_rejects(&create.options)?;
             rights.create(&create.table, create.or_replace)
         }
-        Parsed::Export(_) => rights.superuser("export the database"),
-        Parsed::Import(_) => rights.superuser("import a database"),
-        Parsed::Backup(_) => rights.superuser("back the database up"),
+        Parsed::Export(_) => superuser_only("export the database"),
+        Parsed::Import(_) => superuser_only("import a database"),
+        Parsed::Backup(_) => superuser_only("back the database up"),
         Parsed::Checkpoint => rights.checkpoint(),
         Parsed::Sequence(statement) => rights.sequence(statement),
         Parsed::AlterTable(alter) => rights.alter_table(alter),
@@ -78,10 +78,10 @@ fn check(parsed: &Parsed, catalog: &Catalog, role: RoleId) -> Result<(), Error> 
             uses.look_at(&pivot.order_by);
             uses.look_at(&pivot.limit);
             if let Turn::Pivot { on, using, group_by } = &pivot.what {
-                on.iter().for_each(|(expr, values)| {
+                for (expr, values) in on {
                     uses.look_at(expr);
                     uses.look_at(values);
-                });
+                }
                 uses.look_at(using);
                 uses.look_at(group_by);
             }
@@ -278,12 +278,11 @@ impl Rights<'_> {
             return true;
         }
         let granted = self.columns_with(name, wanted);
-        match columns {
-            Some(columns) => !granted.is_empty() && columns.iter().all(|column| granted.contains(column)),
-            None => {
-                let all = uses::all_columns(self.catalog, name);
-                !granted.is_empty() && all.is_some_and(|all| all.iter().all(|column| granted.contains(column)))
-            }
+        if let Some(columns) = columns {
+            !granted.is_empty() && columns.iter().all(|column| granted.contains(column))
+        } else {
+            let all = uses::all_columns(self.catalog, name);
+            !granted.is_empty() && all.is_some_and(|all| all.iter().all(|column| granted.contains(column)))
         }
     }
 
@@ -338,10 +337,6 @@ impl Rights<'_> {
             return Ok(());
         }
         Err(denied(format!("must be owner of {kind} {name}")))
-    }
-
-    fn superuser(self, what: &str) -> Result<(), Error> {
-        Err(denied(format!("must be superuser to {what}")))
     }
 
     fn checkpoint(self) -> Result<(), Error> {
@@ -430,4 +425,9 @@ impl Rights<'_> {
             }
         }
     }
+}
+
+/// The error of who does what only superusers may.
+fn superuser_only(what: &str) -> Result<(), Error> {
+    Err(denied(format!("must be superuser to {what}")))
 }

@@ -24,7 +24,7 @@ use sqlparser::ast::{
     WildcardAdditionalOptions,
 };
 
-use self::targets::{Target, Waits, targets};
+use self::targets::{Target, WhenHeld, targets};
 use crate::datafusion::{NamedInputs, NamedRows, ROW_COLUMN, concat, take};
 use crate::sql::{build, repeated};
 use crate::statement::{Context, execute_tree, refuse};
@@ -109,7 +109,7 @@ pub(super) async fn run_query(context: &Context<'_>, query: Box<Query>) -> Resul
         let row = build::named(build::column(&target.alias, ROW_COLUMN), &format!("{ROW_COLUMN} {number}"));
         select_of(&mut query)?.projection.push(row);
     }
-    let wanted = if targets.iter().any(|target| target.waits == Waits::Skips) { limit(&query) } else { None };
+    let wanted = if targets.iter().any(|target| target.waits == WhenHeld::Skips) { limit(&query) } else { None };
     let mut skipped: Vec<HashSet<u64>> = vec![HashSet::new(); targets.len()];
     loop {
         let mut asked = query.clone();
@@ -179,12 +179,12 @@ fn lock(
                 let Err(error) = taken else { continue };
                 let is_held = matches!(error.contention(), Some(Contention::Changing(_) | Contention::Locked(_)));
                 match target.waits {
-                    Waits::Skips if is_held => {
+                    WhenHeld::Skips if is_held => {
                         locked[at].remove(&number);
                         skipped[at].insert(number);
                         continue 'rows;
                     }
-                    Waits::Fails if is_held => {
+                    WhenHeld::Fails if is_held => {
                         return Err(Error::new(
                             ErrorKind::LockNotAvailable,
                             format!("could not obtain lock on row in relation \"{}\"", target.table.name),

@@ -41,7 +41,7 @@ pub(super) fn create<'a>(
             let (prepared, streams) = (&mut *prepared, &mut *streams);
             let (block, settings, shapes) = (&mut *block, &mut *settings, &mut *shapes);
             let part = SessionContext { database, block, prepared, streams, settings, shapes, control };
-            let outcome = execute(part, text).await;
+            let outcome = Box::pin(execute(part, text)).await;
             // The statement is called by what it begins with.
             done = if at == 0 { outcome } else { done.and_then(|first| outcome.map(|_| first)) };
         }

@@ -97,15 +97,16 @@ impl Block {
         }
         let Some(pause) = tries.pause(contention) else { return Err(error) };
         let pause = tokio::time::sleep(pause);
-        match contention {
-            Some(Contention::Changing(blocker)) => tokio::select! {
+        if let Some(Contention::Changing(blocker)) = contention {
+            tokio::select! {
                 ended = self.wait_for(blocker, who, since, control) => ended,
                 () = pause => Ok(()),
-            },
-            _ => tokio::select! {
+            }
+        } else {
+            tokio::select! {
                 () = pause => Ok(()),
                 () = Cancelled::new(control) => Err(Error::cancelled()),
-            },
+            }
         }
     }
 

@@ -22,19 +22,17 @@ where
         for sql in setup {
             run(&mut session, sql).await.unwrap();
         }
-        let tasks: Vec<_> = (0..count)
-            .map(|number| {
-                let mut session = database.session();
-                let work = &work;
-                async move {
-                    run(&mut session, "SET default_transaction_isolation = 'read committed'").await.unwrap();
-                    tokio::spawn(work(session, number))
-                }
-            })
-            .collect();
-        let all = futures::future::join_all(futures::future::join_all(tasks).await);
+        let mut tasks = Vec::new();
+        for number in 0..count {
+            let mut session = database.session();
+            run(&mut session, "SET default_transaction_isolation = 'read committed'").await.unwrap();
+            tasks.push(tokio::spawn(work(session, number)));
+        }
+        let all = futures::future::join_all(tasks);
         let ended = tokio::time::timeout(Duration::from_secs(100), all).await.expect("nobody waits for ever");
-        ended.into_iter().for_each(|ended| ended.unwrap());
+        for ended in ended {
+            ended.unwrap();
+        }
         database
     })
 }

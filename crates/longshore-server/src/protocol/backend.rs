@@ -119,7 +119,9 @@ pub(crate) fn negotiate_version(out: &mut Vec<u8>, newest: u16, unknown: &[&str]
     let mut message = Writing::new(out, b'v');
     message.i32(i32::from(super::MAJOR) << 16 | i32::from(newest));
     message.i32(unknown.len() as i32);
-    unknown.iter().for_each(|option| message.text(option));
+    for option in unknown {
+        message.text(option);
+    }
 }
 
 pub(crate) fn parameter_status(out: &mut Vec<u8>, name: &str, value: &str) {
@@ -168,7 +170,9 @@ pub(crate) fn row_description(out: &mut Vec<u8>, columns: &ResultColumns, format
 pub(crate) fn parameter_description(out: &mut Vec<u8>, types: &[u32]) {
     let mut message = Writing::new(out, b't');
     message.i16(types.len() as i16);
-    types.iter().for_each(|oid| message.u32(*oid));
+    for oid in types {
+        message.u32(*oid);
+    }
 }
 
 /// COPY begins: `kind` says in which direction.

@@ -269,7 +269,9 @@ fn numeric(text: &[u8], out: &mut Vec<u8>) {
     }
     let weight = if digits.is_empty() { 0 } else { weight };
     head(digits.len(), weight, sign, fraction.len() as u16, out);
-    digits.iter().for_each(|digit| out.extend_from_slice(&digit.to_be_bytes()));
+    for digit in digits {
+        out.extend_from_slice(&digit.to_be_bytes());
+    }
 }
 
 /// A value behind its length, or the length of NULL.

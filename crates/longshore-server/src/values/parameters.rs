@@ -181,9 +181,9 @@ fn timestamp(micros: i64, is_zoned: bool) -> Vec<u8> {
     let is_infinite = micros == i64::MIN || micros == i64::MAX;
     let micros = if is_infinite { micros } else { micros.saturating_add(MICROS_TO_2000) };
     if is_zoned {
-        write::timestamptz(&mut text, micros)
+        write::timestamptz(&mut text, micros);
     } else {
-        write::timestamp(&mut text, micros)
+        write::timestamp(&mut text, micros);
     }
     text
 }

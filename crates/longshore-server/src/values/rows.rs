@@ -1,4 +1,4 @@
-//! Rows of a batch as DataRow messages.
+//! Rows of a batch as `DataRow` messages.
 
 use std::sync::Arc;
 

@@ -124,8 +124,8 @@ pub(crate) fn kinds(answers: &[Answer]) -> String {
 
 /// A field of an error.
 pub(crate) fn field(answer: &Answer, kind: char) -> String {
-    let fields = answer.1.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-    fields.filter_map(|field| field.strip_prefix(kind).map(str::to_owned)).next().unwrap_or_default()
+    let mut fields = answer.1.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    fields.find_map(|field| field.strip_prefix(kind).map(str::to_owned)).unwrap_or_default()
 }
 
 /// The values of the first column of all rows, as text.

@@ -89,12 +89,11 @@ impl RowLocks {
             return Err(blocker);
         }
         let own = holders.iter_mut().find(|(other, _)| *other == owner);
-        Ok(match own {
-            Some((_, held)) => Some(std::mem::replace(held, lock.max(*held))),
-            None => {
-                holders.push((owner, lock));
-                None
-            }
+        Ok(if let Some((_, held)) = own {
+            Some(std::mem::replace(held, lock.max(*held)))
+        } else {
+            holders.push((owner, lock));
+            None
         })
     }
 

@@ -153,10 +153,9 @@ fn named(planner: &Planner, part: Expr, schema: &DFSchema) -> Result<Transformed
         }
         Expr::InList(InList { expr, list, negated }) if list.iter().any(is_text) => {
             let of = told(&expr, schema);
-            let list = list.into_iter().map(|element| match is_text(&element) {
-                true => read_as(planner, of.clone(), element),
-                false => Ok(element),
-            });
+            let list = list
+                .into_iter()
+                .map(|element| if is_text(&element) { read_as(planner, of.clone(), element) } else { Ok(element) });
             let list = list.collect::<Result<Vec<_>>>()?;
             Ok(Transformed::yes(Expr::InList(InList { expr, list, negated })))
         }

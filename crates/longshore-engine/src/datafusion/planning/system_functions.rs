@@ -207,19 +207,15 @@ impl Hash for SystemFunction {
 }
 
 impl SystemFunction {
-    fn values(&self, args: &[ArrayRef], row: usize) -> Vec<Value> {
-        args.iter().map(|array| value(array, row)).collect()
-    }
-
-    fn results(&self, results: Vec<Value>) -> ArrayRef {
+    fn results(&self, results: &[Value]) -> ArrayRef {
         let ints = || results.iter().map(|value| if let Value::Int(value) = value { Some(*value) } else { None });
         match self.entry.gives {
-            Gives::Typed(name) if typed("", name).data_type() != &DataType::Int64 => texts(&results),
+            Gives::Typed(name) if typed("", name).data_type() != &DataType::Int64 => texts(results),
             Gives::Typed(_) | Gives::BigInt => Arc::new(ints().collect::<Int64Array>()),
             Gives::Int => {
                 Arc::new(ints().map(|int| int.and_then(|int| i32::try_from(int).ok())).collect::<Int32Array>())
             }
-            Gives::Text => texts(&results),
+            Gives::Text => texts(results),
             Gives::Bool => {
                 let bools =
                     results.iter().map(|value| if let Value::Bool(value) = value { Some(*value) } else { None });
@@ -302,7 +298,7 @@ impl ScalarUDFImpl for SystemFunction {
         }
         let mut results = Vec::with_capacity(rows);
         for row in 0..rows {
-            let values = self.values(&arrays, row);
+            let values: Vec<Value> = arrays.iter().map(|array| value(array, row)).collect();
             let is_null = !self.entry.takes_null && values.contains(&Value::Null);
             results.push(if is_null {
                 Value::Null
@@ -310,7 +306,7 @@ impl ScalarUDFImpl for SystemFunction {
                 (self.entry.body)(&self.catalog, &values).map_err(external)?
             });
         }
-        let array = self.results(results);
+        let array = self.results(&results);
         if is_constant {
             return ScalarValue::try_from_array(&array, 0).map(ColumnarValue::Scalar);
         }

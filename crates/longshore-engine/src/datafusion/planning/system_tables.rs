@@ -117,11 +117,11 @@ pub(super) fn table(catalog: &Arc<SystemCatalog>, schema: &str, name: &str) -> O
 
 /// Whether a system table tells the columns of views in a statement of this text, so that they are planned for that.
 pub(super) fn describes_columns(name: &str, text: impl Fn() -> String) -> bool {
+    const TABLES: [&str; 6] =
+        ["pg_attribute", "columns", "column_privileges", "role_column_grants", "view_column_usage", "element_types"];
     if name == "pg_class" {
         let text = text();
         return text.contains("relnatts") || text.contains('*');
     }
-    const TABLES: [&str; 6] =
-        ["pg_attribute", "columns", "column_privileges", "role_column_grants", "view_column_usage", "element_types"];
     TABLES.contains(&name)
 }

@@ -188,22 +188,22 @@ impl Uses {
     /// What joins of a FROM say of columns.
     fn joins(&mut self, from: &TableWithJoins) {
         for Join { join_operator, .. } in &from.joins {
-            let constraint = match join_operator {
-                JoinOperator::Join(constraint)
-                | JoinOperator::Inner(constraint)
-                | JoinOperator::Left(constraint)
-                | JoinOperator::LeftOuter(constraint)
-                | JoinOperator::Right(constraint)
-                | JoinOperator::RightOuter(constraint)
-                | JoinOperator::FullOuter(constraint)
-                | JoinOperator::CrossJoin(constraint)
-                | JoinOperator::Semi(constraint)
-                | JoinOperator::LeftSemi(constraint)
-                | JoinOperator::RightSemi(constraint)
-                | JoinOperator::Anti(constraint)
-                | JoinOperator::LeftAnti(constraint)
-                | JoinOperator::RightAnti(constraint) => constraint,
-                _ => continue,
+            let (JoinOperator::Join(constraint)
+            | JoinOperator::Inner(constraint)
+            | JoinOperator::Left(constraint)
+            | JoinOperator::LeftOuter(constraint)
+            | JoinOperator::Right(constraint)
+            | JoinOperator::RightOuter(constraint)
+            | JoinOperator::FullOuter(constraint)
+            | JoinOperator::CrossJoin(constraint)
+            | JoinOperator::Semi(constraint)
+            | JoinOperator::LeftSemi(constraint)
+            | JoinOperator::RightSemi(constraint)
+            | JoinOperator::Anti(constraint)
+            | JoinOperator::LeftAnti(constraint)
+            | JoinOperator::RightAnti(constraint)) = join_operator
+            else {
+                continue;
             };
             match constraint {
                 JoinConstraint::Using(columns) => {

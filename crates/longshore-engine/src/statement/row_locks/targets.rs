@@ -23,12 +23,12 @@ pub(super) struct Target {
     pub(super) alias: Ident,
     pub(super) table: Arc<Table>,
     pub(super) lock: RowLock,
-    pub(super) waits: Waits,
+    pub(super) waits: WhenHeld,
 }
 
 /// What becomes of rows that others hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Waits {
+pub(super) enum WhenHeld {
     /// They are waited for.
     Waits,
     /// They are left out.
@@ -40,7 +40,7 @@ pub(super) enum Waits {
 /// A clause, and whether it has found its tables.
 struct Clause {
     tables: LockedTables,
-    waits: Waits,
+    waits: WhenHeld,
     found: Vec<String>,
 }
 
@@ -49,9 +49,9 @@ pub(super) fn targets(context: &Context<'_>, query: &mut Query) -> Result<Vec<Ta
     let clauses = query.locks.iter().map(|clause| Clause {
         tables: LockedTables::of(clause),
         waits: match clause.nonblock {
-            None => Waits::Waits,
-            Some(NonBlock::SkipLocked) => Waits::Skips,
-            Some(NonBlock::Nowait) => Waits::Fails,
+            None => WhenHeld::Waits,
+            Some(NonBlock::SkipLocked) => WhenHeld::Skips,
+            Some(NonBlock::Nowait) => WhenHeld::Fails,
         },
         found: Vec::new(),
     });
@@ -173,7 +173,7 @@ impl Search<'_> {
         }
         let Some(alias) = build::name_of(factor) else { return Ok(()) };
         let known_as = names::own(&names::identifier(&alias)?).to_owned();
-        let mut lock: Option<(RowLock, Waits, &'static str, bool)> = None;
+        let mut lock: Option<(RowLock, WhenHeld, &'static str, bool)> = None;
         for clause in &mut self.clauses {
             let is_named = clause.tables.tables.contains(&known_as);
             if !(is_named || clause.tables.tables.is_empty()) {

@@ -43,7 +43,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         Ok(prettier.map_or_else(|| args[0].clone(), Value::from))
     })
     .least(2),
-    entry("pg_get_serial_sequence", &[Takes::Text, Takes::Text], Text, |catalog, args| serial_sequence(catalog, args)),
+    entry("pg_get_serial_sequence", &[Takes::Text, Takes::Text], Text, serial_sequence),
 ];
 
 fn no_relation(text: &str) -> Error {

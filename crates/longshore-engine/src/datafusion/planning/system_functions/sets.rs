@@ -65,6 +65,7 @@ fn rows_of(fields: &[(&str, DataType)]) -> DataType {
 }
 
 /// Privileges and options are NULL everywhere, of which there are no rows.
+#[expect(clippy::unnecessary_wraps, reason = "one of many functions of a table")]
 fn nothing(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
     Ok(new_null_array(to, args.first().map_or(1, Array::len)))
 }
@@ -115,9 +116,10 @@ fn expanded_fields(element: &DataType) -> Fields {
 }
 
 fn expanded_type(types: &[DataType]) -> Result<DataType> {
-    match types {
-        [DataType::List(item)] => Ok(list_of(DataType::Struct(expanded_fields(item.data_type())))),
-        _ => plan_err!("{EXPANDED} takes an array"),
+    if let [DataType::List(item)] = types {
+        Ok(list_of(DataType::Struct(expanded_fields(item.data_type()))))
+    } else {
+        plan_err!("{EXPANDED} takes an array")
     }
 }
 

@@ -75,7 +75,7 @@ fn foreign_key(objects: &Objects, table: &Table, reference: &Reference) -> Strin
     text.push_str(match reference.timing {
         ReferenceTiming::Immediate => "",
         ReferenceTiming::Deferred => " DEFERRABLE INITIALLY DEFERRED",
-        _ => " DEFERRABLE",
+        ReferenceTiming::Deferrable => " DEFERRABLE",
     });
     if !reference.is_valid {
         text.push_str(" NOT VALID");

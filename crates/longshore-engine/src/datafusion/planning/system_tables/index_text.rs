@@ -18,6 +18,7 @@ enum Part<'a> {
 }
 
 /// What an index is of.
+#[expect(clippy::struct_field_names, reason = "the parts are what they are")]
 struct Parts<'a> {
     table: &'a Table,
     rules: &'a Rules,

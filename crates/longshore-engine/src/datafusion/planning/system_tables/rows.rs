@@ -180,7 +180,9 @@ fn array(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
                 let mut lists = ListBuilder::new(StringViewBuilder::new());
                 for cell in cells {
                     if let Cell::Texts(texts) = cell {
-                        texts.iter().for_each(|text| lists.values().append_value(text));
+                        for text in texts {
+                            lists.values().append_value(text);
+                        }
                     }
                     lists.append(matches!(cell, Cell::Texts(_)));
                 }
@@ -199,7 +201,9 @@ where
     let mut lists = ListBuilder::new(PrimitiveBuilder::<T>::new());
     for cell in cells {
         if let Cell::Ints(ints) = cell {
-            ints.iter().for_each(|int| lists.values().append_option((*int).try_into().ok()));
+            for int in ints {
+                lists.values().append_option((*int).try_into().ok());
+            }
         }
         lists.append(matches!(cell, Cell::Ints(_)));
     }

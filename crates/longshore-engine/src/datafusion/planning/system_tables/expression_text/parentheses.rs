@@ -21,7 +21,7 @@ pub(super) fn is_simple(expr: &Expr, parent: Parent<'_>) -> bool {
             Parent::Junction(op) => *own == BinaryOperator::And || own == op,
             _ => false,
         },
-        Expr::Between { .. } => matches!(parent, Parent::Junction(_)),
+        Expr::Between { .. } | Expr::UnaryOp { op: UnaryOperator::Not, .. } => matches!(parent, Parent::Junction(_)),
         Expr::BinaryOp { op, .. } => match parent {
             Parent::Junction(_) | Parent::Not => true,
             Parent::Operator(outer, is_first) => match (rank(op), rank(outer)) {
@@ -30,7 +30,6 @@ pub(super) fn is_simple(expr: &Expr, parent: Parent<'_>) -> bool {
             },
             Parent::Test | Parent::Cast => false,
         },
-        Expr::UnaryOp { op: UnaryOperator::Not, .. } => matches!(parent, Parent::Junction(_)),
         Expr::IsNull(_)
         | Expr::IsNotNull(_)
         | Expr::IsTrue(_)

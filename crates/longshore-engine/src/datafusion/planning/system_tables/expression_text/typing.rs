@@ -41,8 +41,8 @@ impl Scope<'_> {
                 }
                 (one, another) if is_literal(right) && !is_text(one) && another == TEXT => return Some(own),
                 (one, another) if is_literal(left) && !is_text(another) && one == TEXT => return Some(other),
-                (DOUBLE | REAL, INTEGER | BIGINT | SMALLINT | NUMERIC) => DOUBLE,
-                (INTEGER | BIGINT | SMALLINT | NUMERIC, DOUBLE | REAL) => DOUBLE,
+                (DOUBLE | REAL, INTEGER | BIGINT | SMALLINT | NUMERIC)
+                | (INTEGER | BIGINT | SMALLINT | NUMERIC, DOUBLE | REAL) => DOUBLE,
                 (NUMERIC, INTEGER | BIGINT | SMALLINT) | (INTEGER | BIGINT | SMALLINT, NUMERIC) => NUMERIC,
                 _ => return None,
             },

@@ -32,16 +32,12 @@ pub(super) fn told(objects: &Objects, of: TypeRef) -> Vec<(&'static str, Cell)> 
         Some(_) => "USER-DEFINED".to_owned(),
         None => shown,
     };
-    let (schema, own) = match of_user {
-        Some(known) => {
-            let (schema, own) = names::parts(&known.name);
-            (schema.to_owned(), if known.array_oid == of.oid { format!("_{own}") } else { own.to_owned() })
-        }
-        None => {
-            let own =
-                types::system_type(|known| known.oid == of.oid).map_or_else(String::new, |known| known.name.clone());
-            (super::super::PG_CATALOG.to_owned(), own)
-        }
+    let (schema, own) = if let Some(known) = of_user {
+        let (schema, own) = names::parts(&known.name);
+        (schema.to_owned(), if known.array_oid == of.oid { format!("_{own}") } else { own.to_owned() })
+    } else {
+        let own = types::system_type(|known| known.oid == of.oid).map_or_else(String::new, |known| known.name.clone());
+        (super::super::PG_CATALOG.to_owned(), own)
     };
     let mut cells = measures(&own, of.modifier);
     cells.extend([

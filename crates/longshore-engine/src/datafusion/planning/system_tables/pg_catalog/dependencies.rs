@@ -34,7 +34,9 @@ pub(super) fn pg_depend(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
         let Some(table) = constraint.table().map(|place| &objects.relations[place]) else { continue };
         let own = (PG_CONSTRAINT_CLASS, constraint.oid, 0);
         let mut of_columns = |columns: &[usize]| {
-            columns.iter().for_each(|at| add(own, (PG_CLASS_CLASS, table.oid, number(*at)), 'a'));
+            for at in columns {
+                add(own, (PG_CLASS_CLASS, table.oid, number(*at)), 'a');
+            }
         };
         match constraint.of {
             Constrains::Key(place, at) => {
