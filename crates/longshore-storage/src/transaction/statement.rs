@@ -12,7 +12,7 @@ use super::commit::validated;
 use super::{Savepoint, Transaction};
 use crate::error::TransactionError;
 use crate::manager::{Deadlock, Moment};
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, thread};
 use crate::visibility::{ConflictKind, Owner};
 
 /// What a statement has met that keeps it from going on.
@@ -100,7 +100,8 @@ impl Transaction {
             self.rollback_to(before);
             match error.contention() {
                 None => return Err(error),
-                Some(Contention::Changed) => {}
+                // Who is about to commit is let on.
+                Some(Contention::Changed) => thread::yield_now(),
                 Some(Contention::Changing(blocker) | Contention::Locked(blocker)) => self.sleep(blocker, since)?,
             }
         }
@@ -117,7 +118,10 @@ impl Transaction {
             }
         };
         let wait = self.manager.wait_for(&[self.owner()], blocker, since, wake);
-        let Some(_wait) = wait.map_err(|Deadlock| TransactionError::Deadlock)? else { return Ok(()) };
+        let Some(_wait) = wait.map_err(|Deadlock| TransactionError::Deadlock)? else {
+            thread::yield_now();
+            return Ok(());
+        };
         crate::sync::assert_nothing_held();
         let mut is_over = over.0.lock().unwrap_or_else(PoisonError::into_inner);
         while !*is_over {
