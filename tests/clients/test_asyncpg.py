@@ -40,7 +40,11 @@ VALUES = [
     ("interval", dt.timedelta(days=400, seconds=1)),
     ("uuid", uuid.UUID(int=1)),
     ("jsonb", '{"a": 1}'),
-    ("integer[]", [[1, 2], [3, 4]]),
+    pytest.param(
+        "integer[]",
+        [[1, 2], [3, 4]],
+        marks=pytest.mark.xfail(strict=True, reason="asyncpg asks for types with a parameter of oid[], which is called int8[]"),
+    ),
     ("text[]", ["", None, "x,y"]),
 ]
 
