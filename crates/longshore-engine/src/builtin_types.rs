@@ -2,7 +2,7 @@
 //!
 //! `pg_catalog.pg_type` and programs that speak PostgreSQL's protocol know types by these numbers (`pg_type.dat` of PostgreSQL).
 
-use arrow_schema::{DataType, Field, TimeUnit};
+use arrow_schema::{DataType, Field};
 use longshore_storage::{ColumnType, TimeType};
 
 /// Bytes that PostgreSQL counts beside a length or a precision in a type modifier.
@@ -106,9 +106,25 @@ impl BuiltinType {
         Some((known, known.oid != oid))
     }
 
-    /// The type of the values of an Arrow array, and whether they are arrays of it.
+    /// The type of the values of an Arrow array, and whether they are arrays of it. What PostgreSQL has no type for is text.
     #[must_use]
     pub fn of_values(data_type: &DataType) -> (&'static Self, bool) {
+        match data_type {
+            DataType::List(field)
+            | DataType::LargeList(field)
+            | DataType::ListView(field)
+            | DataType::LargeListView(field)
+            | DataType::FixedSizeList(field, _) => (Self::of_values(field.data_type()).0, true),
+            DataType::Dictionary(_, values) => Self::of_values(values),
+            other => {
+                let known = Self::of_scalars(other).or_else(|| Self::named("text"));
+                (known.unwrap_or(&UNKNOWN), false)
+            }
+        }
+    }
+
+    /// The type of the values of an Arrow array that are no arrays; `None` if PostgreSQL has none.
+    pub(crate) fn of_scalars(data_type: &DataType) -> Option<&'static Self> {
         let name = match data_type {
             DataType::Boolean => "bool",
             DataType::Int8 | DataType::UInt8 | DataType::Int16 => "int2",
@@ -121,26 +137,21 @@ impl BuiltinType {
             | DataType::Decimal256(..) => "numeric",
             DataType::Float16 | DataType::Float32 => "float4",
             DataType::Float64 => "float8",
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text",
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => "bytea",
             DataType::Date32 => "date",
             DataType::Date64 | DataType::Timestamp(_, None) => "timestamp",
             DataType::Timestamp(_, Some(_)) => "timestamptz",
-            DataType::Time32(_) | DataType::Time64(TimeUnit::Microsecond | TimeUnit::Nanosecond) => "time",
+            DataType::Time32(_) | DataType::Time64(_) => "time",
             DataType::Interval(_) | DataType::Duration(_) => "interval",
-            DataType::List(field)
-            | DataType::LargeList(field)
-            | DataType::ListView(field)
-            | DataType::LargeListView(field)
-            | DataType::FixedSizeList(field, _) => return (Self::of_values(field.data_type()).0, true),
-            DataType::Dictionary(_, values) => return Self::of_values(values),
             // Of a type that Arrow has not, the field has the name.
             DataType::Struct(fields) => match fields.as_ref() {
                 [field] => field.name().strip_prefix('$').unwrap_or("record"),
                 _ => "record",
             },
-            _ => "text",
+            _ => return None,
         };
-        (Self::named(name).unwrap_or(&UNKNOWN), false)
+        Self::named(name)
     }
 
     /// The type of a column of a table, and whether it holds arrays of it.

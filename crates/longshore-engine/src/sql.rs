@@ -75,6 +75,7 @@ pub(crate) mod unnamed;
 pub(crate) mod untyped;
 pub(crate) mod values_lists;
 pub(crate) mod windows;
+pub(crate) mod with_scopes;
 mod without_effect;
 
 use sqlparser::ast;

@@ -1,15 +1,12 @@
-//! Which tables and views a query reads.
-//!
-//! A name defined by WITH hides a table of the same name, from the definition on (in a recursive WITH, also in the
-//! definition). sqlparser visits a query's WITH before its body, so counting the definitions that have ended tells
-//! which names are in scope.
+//! Which tables and views a query reads. Not here: what WITH defines (`with_scopes`).
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{ObjectName, ObjectNamePart, Query, Statement, Visit, Visitor};
+use sqlparser::ast::{ObjectName, Query, Statement, Visit, Visitor};
 
 use crate::sql::names;
+use crate::sql::with_scopes::WithScopes;
 
 /// Names of the relations that `query` reads, except those that it defines itself. A file in FROM is not a name.
 pub(crate) fn relations_read(query: &Query) -> BTreeSet<String> {
@@ -36,49 +33,26 @@ pub(crate) fn relations_named(statement: &Statement) -> Vec<String> {
 #[derive(Default)]
 struct Collector {
     names: BTreeSet<String>,
-    scopes: Vec<Scope>,
-}
-
-/// The WITH of one query.
-struct Scope {
-    defined: Vec<String>,
-    /// How many of `defined` are in scope.
-    visible: usize,
+    scopes: WithScopes,
 }
 
 impl Visitor for Collector {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        let mut scope = Scope { defined: Vec::new(), visible: 0 };
-        if let Some(with) = &query.with {
-            let names = with.cte_tables.iter().map(|table| names::identifier(&table.alias.name));
-            scope.defined = names.map(Result::unwrap_or_default).collect();
-            if with.recursive {
-                scope.visible = scope.defined.len();
-            }
-        }
-        self.scopes.push(scope);
+        self.scopes.enter(query);
         ControlFlow::Continue(())
     }
 
     fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.scopes.pop();
-        if let Some(outer) = self.scopes.last_mut()
-            && outer.visible < outer.defined.len()
-        {
-            outer.visible += 1;
-        }
+        self.scopes.leave();
         ControlFlow::Continue(())
     }
 
     fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
-        let Ok(name) = names::written(relation) else {
-            return ControlFlow::Continue(());
-        };
-        let defined_here = matches!(relation.0.as_slice(), [ObjectNamePart::Identifier(_)])
-            && self.scopes.iter().any(|scope| scope.defined[..scope.visible].contains(&name));
-        if !defined_here {
+        if !self.scopes.defines(relation)
+            && let Ok(name) = names::written(relation)
+        {
             self.names.insert(name);
         }
         ControlFlow::Continue(())

@@ -7,6 +7,7 @@ use longshore_engine::{Outcome, Session};
 
 use super::{Connection, ends_block};
 use crate::protocol::backend;
+use crate::values::texts_of;
 
 /// What PostgreSQL reports; the second is the value of one that the engine does not have.
 const REPORTED: [(&str, &str); 13] = [
@@ -28,12 +29,12 @@ const REPORTED: [(&str, &str); 13] = [
 /// What the client knows of settings.
 pub(super) type Reported = HashMap<&'static str, String>;
 
-/// The value of a setting, as SHOW tells it.
-async fn value_of(session: &mut Session, name: &str) -> Option<String> {
-    let Ok(Outcome::Rows(mut rows)) = session.execute(&format!("SHOW {name}")).await else { return None };
-    let batch = rows.try_next().await.ok().flatten()?;
-    let texts = crate::values::texts_of(batch.column(0));
-    texts.into_iter().next().flatten()
+/// The values of all settings by their names, as SHOW tells them.
+async fn values(session: &mut Session) -> HashMap<String, String> {
+    let Ok(Outcome::Rows(mut rows)) = session.execute("SHOW ALL").await else { return HashMap::new() };
+    let Ok(Some(batch)) = rows.try_next().await else { return HashMap::new() };
+    let (names, values) = (texts_of(batch.column(0)), texts_of(batch.column(1)));
+    names.into_iter().zip(values).filter_map(|(name, value)| Some((name?.to_lowercase(), value?))).collect()
 }
 
 impl Connection {
@@ -42,8 +43,9 @@ impl Connection {
         if self.session.has_failed_transaction() {
             return;
         }
+        let mut values = values(&mut self.session).await;
         for (name, fixed) in REPORTED {
-            let value = value_of(&mut self.session, name).await.unwrap_or_else(|| fixed.to_owned());
+            let value = values.remove(&name.to_lowercase()).unwrap_or_else(|| fixed.to_owned());
             if self.reported.get(name) != Some(&value) {
                 backend::parameter_status(&mut self.wire.out, name, &value);
                 self.reported.insert(name, value);

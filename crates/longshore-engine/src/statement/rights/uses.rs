@@ -14,6 +14,7 @@ use sqlparser::ast::{
 
 use crate::catalog::{Catalog, Entry};
 use crate::sql::names;
+use crate::sql::with_scopes::WithScopes;
 
 /// Functions in FROM that read files.
 const OF_FILES: [&str; 6] = ["read_csv", "read_json", "read_text", "sniff_csv", "read_parquet", "read_arrow"];
@@ -36,7 +37,7 @@ pub(super) struct Uses {
     pub(super) reads_files: bool,
     /// Whether it locks rows.
     pub(super) locks: bool,
-    scopes: Vec<Scope>,
+    scopes: WithScopes,
     /// Where expressions are that name columns of the result.
     of_result: BTreeSet<*const Expr>,
 }
@@ -47,13 +48,6 @@ struct Scanned {
     alias: String,
     /// The names that the query gives to its first columns.
     renamed: Vec<String>,
-}
-
-/// The WITH of one query.
-struct Scope {
-    defined: Vec<String>,
-    /// How many of `defined` are in scope.
-    visible: usize,
 }
 
 fn name_of(ident: &Ident) -> String {
@@ -73,8 +67,7 @@ pub(super) fn all_columns(catalog: &Catalog, name: &str) -> Option<Vec<String>> 
 impl Uses {
     /// Nothing yet, where a WITH has defined these names.
     pub(super) fn within(defined: &[String]) -> Self {
-        let scope = Scope { defined: defined.to_vec(), visible: defined.len() };
-        Self { scopes: vec![scope], ..Self::default() }
+        Self { scopes: WithScopes::within(defined), ..Self::default() }
     }
 
     /// Takes in what a part of a statement uses.
@@ -167,12 +160,6 @@ impl Uses {
         others.filter_map(|scanned| all_columns(catalog, &scanned.relation)).any(|columns| columns.contains(column))
     }
 
-    fn is_defined(&self, name: &ObjectName) -> bool {
-        let [ObjectNamePart::Identifier(only)] = name.0.as_slice() else { return false };
-        let name = name_of(only);
-        self.scopes.iter().any(|scope| scope.defined[..scope.visible].contains(&name))
-    }
-
     /// An item of a list, where `*` means the columns of these.
     fn item(&mut self, item: &SelectItem, all: &[String]) {
         match item {
@@ -237,14 +224,7 @@ impl Visitor for Uses {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        let mut scope = Scope { defined: Vec::new(), visible: 0 };
-        if let Some(with) = &query.with {
-            scope.defined = with.cte_tables.iter().map(|table| name_of(&table.alias.name)).collect();
-            if with.recursive {
-                scope.visible = scope.defined.len();
-            }
-        }
-        self.scopes.push(scope);
+        self.scopes.enter(query);
         self.locks |= !query.locks.is_empty();
         if let (Some(order), SetExpr::Select(select)) = (&query.order_by, query.body.as_ref())
             && let OrderByKind::Expressions(keys) = &order.kind
@@ -264,17 +244,12 @@ impl Visitor for Uses {
     }
 
     fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.scopes.pop();
-        if let Some(outer) = self.scopes.last_mut()
-            && outer.visible < outer.defined.len()
-        {
-            outer.visible += 1;
-        }
+        self.scopes.leave();
         ControlFlow::Continue(())
     }
 
     fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
-        if !self.is_defined(relation)
+        if !self.scopes.defines(relation)
             && let Ok(name) = names::relation(relation)
         {
             self.relations.insert(name);
@@ -299,7 +274,7 @@ impl Visitor for Uses {
                     self.reads_files = true;
                 } else if args.is_some() {
                     derived(alias);
-                } else if self.is_defined(name) {
+                } else if self.scopes.defines(name) {
                     let own = name.0.last().and_then(ObjectNamePart::as_ident).map(name_of);
                     self.derived.extend(alias.as_ref().map(|alias| name_of(&alias.name)).or(own));
                 } else if let Ok(relation) = names::relation(name) {
