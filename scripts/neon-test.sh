@@ -55,7 +55,7 @@ fi
 # thousands of crashes. One command, because each would compile the dependencies again with the features that its crates ask for.
 skipped=()
 for test in alter conflict doors durable_ foreign_keys history:: index_bulk isolation locks log_ model:: native_damage \
-    old_readers precision redo_ stress truncate; do
+    old_readers precision read_committed redo_ stress truncate; do
     skipped+=(--skip "$test")
 done
 emulated -p longshore-csv -p longshore-storage --lib --test csv --test storage -- "${skipped[@]}"

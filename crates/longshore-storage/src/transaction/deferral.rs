@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::Transaction;
+use super::{Isolation, Transaction};
 use crate::error::TransactionError;
 use crate::index::IsCancelled;
 use crate::table::{ForeignKey, ReferenceTiming};
@@ -110,6 +110,10 @@ impl Transaction {
         is_cancelled: IsCancelled<'_>,
     ) -> Result<(), TransactionError> {
         let Some(from) = self.deferral.from() else { return Ok(()) };
+        if self.isolation == Isolation::ReadCommitted {
+            // What holds by now counts, not what held when the last statement began.
+            self.renew_view()?;
+        }
         let range = from..self.set.writes.len();
         if !range.is_empty() {
             self.check_rules()?;

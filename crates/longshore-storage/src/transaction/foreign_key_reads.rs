@@ -85,6 +85,19 @@ impl ForeignKeyReads {
         self.gone(key).all = true;
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty() && self.gone.is_empty()
+    }
+
+    /// The same keys that no row may refer to.
+    pub(super) fn forbid_as(&mut self, other: ForeignKeyReads) {
+        for Gone { key, keys, all } in other.gone {
+            let gone = self.gone(&key);
+            gone.keys.extend(keys);
+            gone.all |= all;
+        }
+    }
+
     fn gone(&mut self, key: &Arc<ForeignKey>) -> &mut Gone {
         let known = self.gone.iter().position(|gone| Arc::ptr_eq(&gone.key, key));
         let at = known.unwrap_or_else(|| {

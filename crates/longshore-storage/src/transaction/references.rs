@@ -14,9 +14,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Transaction;
 use super::deferral::Checked;
 use super::foreign_key_reads::ForeignKeyReads;
+use super::{Isolation, Transaction};
 use crate::datum::Datum;
 use crate::error::{ForeignKeyError, ForeignKeyProblem, TransactionError, check_cancelled};
 use crate::index::{Index, IsCancelled, Key};
@@ -307,6 +307,7 @@ impl Transaction {
         only: Option<&Arc<ForeignKey>>,
         is_cancelled: IsCancelled<'_>,
     ) -> Result<(), TransactionError> {
+        let mut gone_keys = ForeignKeyReads::default();
         for (at, table) in self.referencing_tables() {
             let Some(references) = table.references() else { continue };
             let truncated = self.set.writes[range.clone()]
@@ -319,7 +320,7 @@ impl Transaction {
                 }
                 if truncated {
                     self.check_all(key, &child, &table, is_cancelled)?;
-                    self.foreign_key_reads().forbid_all(key);
+                    gone_keys.forbid_all(key);
                     continue;
                 }
                 let mut gone = self.gone_keys(key, &table, at, range.clone(), None, is_cancelled)?;
@@ -330,9 +331,29 @@ impl Transaction {
                 if let Some(&(_, at)) = self.children(key, &child, &gone, true, is_cancelled)?.first() {
                     return Err(still_referenced(key, &table, &child, &gone.rows[at]));
                 }
-                self.foreign_key_reads().forbid(key, gone.by_bytes.into_keys());
+                gone_keys.forbid(key, gone.by_bytes.into_keys());
             }
         }
+        self.forbid(gone_keys, is_cancelled)
+    }
+
+    /// Sees to it that nobody refers to keys when this commits. At READ COMMITTED somebody may have begun to, and have
+    /// committed, after the statement began and before it took the keys away: the statement is to run again then.
+    fn forbid(
+        &mut self,
+        mut gone_keys: ForeignKeyReads,
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<(), TransactionError> {
+        if gone_keys.is_empty() {
+            return Ok(());
+        }
+        let start = self.view.start;
+        if self.isolation == Isolation::ReadCommitted && self.manager.now() != start {
+            for committed in self.manager.recent_after(start) {
+                gone_keys.check(&committed, self.manager.stamps(), is_cancelled)?;
+            }
+        }
+        self.foreign_key_reads().forbid_as(gone_keys);
         Ok(())
     }
 

@@ -66,7 +66,7 @@ impl Transaction {
     }
 
     /// Moves its snapshot on.
-    fn renew_view(&mut self) -> Result<(), TransactionError> {
+    pub(super) fn renew_view(&mut self) -> Result<(), TransactionError> {
         if self.manager.now() == self.view.start {
             return Ok(());
         }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use longshore_storage::{
-    Column, ColumnType, ConflictKind, Contention, Field, Index, IndexKind, Isolation, Memory, ReferenceAction,
-    ReferenceMatch, ReferenceRules, ReferenceTiming, Relation, RowId, RowLock, Schema, Transaction, TransactionError,
-    Transactions, Uniqueness, key,
+    Column, ColumnType, CommitError, ConflictKind, Contention, Field, Index, IndexKind, Isolation, Memory,
+    ReferenceAction, ReferenceMatch, ReferenceRules, ReferenceTiming, Relation, RowId, RowLock, Schema, Transaction,
+    TransactionError, Transactions, Uniqueness, key,
 };
 use longshore_testing::Random;
 
@@ -169,20 +169,69 @@ fn locks_keep_rows_from_those_who_would_change_them() {
     }
 }
 
-#[test]
-fn rows_that_new_rows_refer_to_stay() {
-    let accounts = Accounts::new(50);
+/// A relation whose `balance` refers to accounts.
+fn cards(accounts: &Accounts, timing: ReferenceTiming, on_delete: ReferenceAction) -> Relation {
     let cards = relation(&accounts.transactions, "cards");
     let rules = ReferenceRules {
         name: "fkey".to_owned(),
         columns: vec![(1, 0)],
         matching: ReferenceMatch::Simple,
-        timing: ReferenceTiming::Immediate,
-        on_delete: ReferenceAction::NoAction,
+        timing,
+        on_delete,
         on_update: ReferenceAction::NoAction,
         defaults: None,
     };
     cards.add_foreign_key(rules, &accounts.relation, &accounts.pk, false).unwrap();
+    cards
+}
+
+#[test]
+fn a_row_that_refers_since_a_statement_began_is_seen_by_its_foreign_keys() {
+    for (timing, on_delete) in [
+        (ReferenceTiming::Immediate, ReferenceAction::NoAction),
+        (ReferenceTiming::Deferred, ReferenceAction::NoAction),
+        (ReferenceTiming::Immediate, ReferenceAction::Cascade),
+    ] {
+        let accounts = Accounts::new(1);
+        let cards = cards(&accounts, timing, on_delete);
+        let mut is_first = true;
+        let mut t = accounts.begin();
+        let deleted = t.statement(|t| {
+            let row = accounts.row(t, 0);
+            if std::mem::take(&mut is_first) {
+                let mut other = accounts.begin();
+                other.statement(|other| other.insert(&cards, key![1_i64, 0_i64])).unwrap();
+                other.commit().unwrap();
+            }
+            t.delete(&accounts.relation, row)?;
+            t.run_foreign_key_actions().map(drop)
+        });
+        let is_told = |error: &TransactionError| matches!(error, TransactionError::ForeignKey(_));
+        match (timing, on_delete) {
+            (ReferenceTiming::Deferred, _) => {
+                deleted.unwrap();
+                let CommitError::Failed(error) = t.commit().unwrap_err() else { panic!("no foreign key") };
+                assert!(is_told(&error), "{error}");
+            }
+            (_, ReferenceAction::NoAction) => {
+                assert!(is_told(&deleted.unwrap_err()));
+                t.begin_statement().unwrap();
+                t.commit().unwrap();
+            }
+            _ => {
+                deleted.unwrap();
+                t.commit().unwrap();
+                let mut t = accounts.transactions.begin_read_only(Isolation::Snapshot);
+                t.scan(&cards, &[], |_, _| panic!("the card went with its account")).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_that_new_rows_refer_to_stay() {
+    let accounts = Accounts::new(50);
+    let cards = cards(&accounts, ReferenceTiming::Immediate, ReferenceAction::NoAction);
     thread::scope(|scope| {
         for number in 0..4_i64 {
             let (accounts, cards) = (&accounts, &cards);
@@ -196,12 +245,18 @@ fn rows_that_new_rows_refer_to_stay() {
                             t.insert(cards, key![number, id])?;
                         } else if let Some(row) = t.find(&accounts.relation, &accounts.pk, key![id])? {
                             t.delete(&accounts.relation, row)?;
+                        } else {
+                            t.insert(&accounts.relation, key![id, 0_i64])?;
                         }
                         t.run_foreign_key_actions().map(drop)
                     });
                     match done {
                         Ok(()) => drop(t.commit().unwrap()),
-                        Err(TransactionError::ForeignKey(_) | TransactionError::Deadlock) => {}
+                        Err(
+                            TransactionError::ForeignKey(_)
+                            | TransactionError::Duplicate { .. }
+                            | TransactionError::Deadlock,
+                        ) => {}
                         Err(error) => panic!("{error}"),
                     }
                 }
