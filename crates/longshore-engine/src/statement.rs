@@ -112,6 +112,11 @@ impl Context<'_> {
         self.transaction.entry(&self.database.catalog, name)
     }
 
+    /// The transaction of the block that has the catalog to itself, if one has.
+    pub(crate) fn block_transaction(&self) -> Option<&Arc<StatementTransaction>> {
+        self.database.catalog.is_fork().then_some(self.transaction)
+    }
+
     /// To whom belongs what it makes.
     pub(crate) fn creator(&self) -> RoleId {
         self.transaction.numbers().identity().current
@@ -139,7 +144,7 @@ impl Context<'_> {
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let path = self.transaction.numbers().path();
         let entries = self.database.catalog.entries().into_iter().filter(|entry| path.may_see(entry.name()));
-        entries.map(|entry| self.transaction.seen(entry)).collect()
+        entries.map(|entry| self.transaction.seen(&self.database.catalog, entry)).collect()
     }
 }
 

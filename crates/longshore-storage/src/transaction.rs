@@ -188,7 +188,7 @@ impl Transaction {
         let mut set = std::mem::take(&mut self.set);
         if let Some(stamp) = self.stamp {
             set.undo(0, stamp);
-            set.forget_items(0);
+            set.forget_items(0, 0);
             self.unlock(0);
         }
         self.manager.leave(self.active_slot, self.stamp, set, self.log.take());

@@ -331,7 +331,7 @@ impl Connection {
             Outcome::Rows(rows) => {
                 let types = match statement.columns.get() {
                     Some(Some(known)) if !is_same(known, &rows) => {
-                        return Err(Told::error("0A000", "cached plan must not change result type"));
+                        return Err(Told::changed_result());
                     }
                     Some(Some(known)) => Arc::clone(&known.types),
                     _ => rows.types(),

@@ -54,9 +54,7 @@ impl Transaction {
         let time = Time(manager.now().0 + 1);
         // Their memory is freed when nobody waits for the state any longer.
         let _stale: Vec<_> = set.tables.iter().filter_map(|table| table.set_changed(time)).collect();
-        if let Some(table_swap) = set.table_swap() {
-            table_swap.take_place(time);
-        }
+        set.table_swaps().iter().for_each(|table_swap| table_swap.take_place(time));
         manager.advance(stamp, time);
         // Its slot is free from here on; until it is, what it has read stays.
         let woken = manager.unregister(&mut state, self.active_slot);
