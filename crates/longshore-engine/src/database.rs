@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use longshore_storage::checksum::{Checksum, checksum};
 use longshore_storage::{Memory, Relation, Schema, Transactions};
 
+use crate::activity::Activities;
 use crate::catalog::{Catalog, Check, Entry, Table, is_temporary};
 use crate::datafusion::Queries;
 use crate::report::{Function, TableBytes};
@@ -34,6 +35,7 @@ pub struct Database {
     pub(crate) queries: Queries,
     pub(crate) autovacuum: Arc<Autovacuum>,
     sessions: Arc<Sessions>,
+    pub(crate) activities: Arc<Activities>,
     durable: OnceLock<(Arc<Durable>, Checkpointer)>,
     is_read_only: AtomicBool,
     /// What it is with the catalog of a transaction block in the place of its own.
@@ -63,7 +65,7 @@ impl Database {
         let transactions = Transactions::new();
         let autovacuum = Arc::new(Autovacuum::start(&catalog, AutovacuumSettings::of(&config)));
         let (durable, is_read_only) = (OnceLock::new(), AtomicBool::new(false));
-        let (sessions, base) = (Arc::default(), None);
+        let (sessions, activities, base) = (Arc::default(), Arc::default(), None);
         Ok(Arc::new(Self {
             config,
             catalog,
@@ -72,6 +74,7 @@ impl Database {
             queries,
             autovacuum,
             sessions,
+            activities,
             durable,
             is_read_only,
             base,
@@ -89,6 +92,7 @@ impl Database {
             queries: base.queries.with_catalog(catalog),
             autovacuum: Arc::clone(&base.autovacuum),
             sessions: Arc::clone(&base.sessions),
+            activities: Arc::clone(&base.activities),
             durable: OnceLock::new(),
             is_read_only: AtomicBool::new(base.is_read_only()),
             base: Some(Arc::clone(base)),

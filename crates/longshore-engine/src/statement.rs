@@ -85,6 +85,7 @@ use prepare::Execution;
 use query::{explain, run_query};
 use reset::reset_settings;
 
+use crate::activity::{CopyKind, CopyProgress, Copying, PipedFrom};
 use crate::catalog::{Entry, RoleId, SearchPath};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
 use crate::prepared::Shapes;
@@ -115,6 +116,12 @@ impl Context<'_> {
     /// To whom belongs what it makes.
     pub(crate) fn creator(&self) -> RoleId {
         self.transaction.numbers().identity().current
+    }
+
+    /// A COPY of a table, or of a query, begins; it ends with what comes back.
+    pub(crate) fn copies(&self, table: Option<i64>, kind: CopyKind, by: PipedFrom) -> Option<Copying<'_>> {
+        let (activity, _) = self.transaction.numbers().entered()?;
+        Some(activity.copies(CopyProgress { table, kind, by, control: Arc::clone(self.control) }))
     }
 
     /// What its queries run in.
@@ -317,6 +324,9 @@ fn settings_behind(
 /// Lets the session look through the schemas that its settings name by now, and its statements take as long as they say.
 fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Outcome, Error> {
     identity::follow(session)?;
+    if let Some((activity, _)) = session.block.numbers().entered() {
+        activity.set_application(session.settings.kept("application_name").unwrap_or_default());
+    }
     session.block.set_timeouts(session.settings.timeouts());
     Ok(outcome)
 }

@@ -100,6 +100,9 @@ impl StatementTransaction {
         time: &Arc<SessionTime>,
         forbids_changes: bool,
     ) -> Arc<Self> {
+        if let Some((activity, _)) = numbers.entered() {
+            activity.set_transaction(transaction.owner());
+        }
         Arc::new(Self {
             start: transaction.view().start(),
             owner: transaction.owner(),
@@ -283,6 +286,11 @@ impl Block {
             timeouts: Timeouts::default(),
             is_read_only,
         }
+    }
+
+    /// By what others know its session that wait for it.
+    pub(crate) fn session(&self) -> Owner {
+        self.session
     }
 
     /// What its session knows of time.

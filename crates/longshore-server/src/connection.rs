@@ -98,7 +98,11 @@ impl Connection {
                 tokio::select! {
                     message = self.wire.message() => message?,
                     () = ended(&mut ending, is_in_transaction) => {
-                        self.end(&Told::fatal("57P01", "terminating connection due to administrator command")).await;
+                        self.end(&terminated()).await;
+                        return Ok(());
+                    }
+                    () = self.registered.backend.terminated() => {
+                        self.end(&terminated()).await;
                         return Ok(());
                     }
                     () = elapsed(idle_max) => {
@@ -135,6 +139,10 @@ impl Connection {
                     }
                 }
             }
+            if self.registered.backend.is_terminated() {
+                self.end(&terminated()).await;
+                return Ok(());
+            }
             self.wire.flush_if_much().await?;
         }
     }
@@ -142,10 +150,17 @@ impl Connection {
     /// Tells the client of an error, which fails the transaction block.
     fn fail(&mut self, told: &Told) {
         self.session.fail_transaction();
-        told.write(&mut self.wire.out);
+        // Who is sent away hears why, not what was cancelled for that.
+        if !self.registered.backend.is_terminated() {
+            told.write(&mut self.wire.out);
+        }
     }
 
     fn ready(&mut self) {
+        self.session.rests();
+        if self.registered.backend.is_terminated() {
+            return;
+        }
         let status = if self.session.has_failed_transaction() {
             Status::Failed
         } else if self.session.is_in_transaction() {
@@ -189,6 +204,11 @@ impl Connection {
         registered.backend.runs(None);
         Ok(outcome?.map(|outcome| (outcome, control)).map_err(Told::from))
     }
+}
+
+/// What a client is told that is sent away.
+fn terminated() -> Told {
+    Told::fatal("57P01", "terminating connection due to administrator command")
 }
 
 /// Waits until the server ends in a way that does not wait for this connection.

@@ -58,6 +58,8 @@ pub struct ServerConfig {
     pub trust: bool,
     /// Connections at a time, at most.
     pub connections_max: usize,
+    /// How many of these are kept free for superusers.
+    pub connections_reserved: usize,
 }
 
 impl Default for ServerConfig {
@@ -68,6 +70,7 @@ impl Default for ServerConfig {
             socket: None,
             trust: false,
             connections_max: 1000,
+            connections_reserved: 3,
         }
     }
 }
@@ -157,7 +160,8 @@ impl Server {
             };
             match accepted {
                 Ok((socket, origin)) => {
-                    connections.spawn(serve(Wire::new(socket), Arc::clone(&shared), origin));
+                    let peer = socket.peer();
+                    connections.spawn(serve(Wire::new(socket), Arc::clone(&shared), origin, peer));
                 }
                 // No file descriptors are left, say: others may be given back.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,

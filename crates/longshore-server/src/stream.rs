@@ -1,6 +1,7 @@
 //! The bytes of a connection, over TCP or a Unix socket.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -22,6 +23,16 @@ const WAITING_BYTES_MAX: usize = 1 << 20;
 pub(crate) enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
+}
+
+impl Socket {
+    /// The address of the other end; `None` of a Unix socket.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.peer_addr().ok(),
+            Self::Unix(_) => None,
+        }
+    }
 }
 
 impl AsyncRead for Socket {

@@ -45,6 +45,10 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_connections: usize,
 
+    /// How many of these are kept free for superusers
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    superuser_reserved_connections: usize,
+
     #[command(flatten)]
     durability: DurabilityArgs,
 }
@@ -63,6 +67,9 @@ impl ServeArgs {
     /// The server that the options ask for.
     pub(super) fn options(self) -> Result<ServeOptions, clap::Error> {
         let durability = self.durability.durability(self.directory.is_some())?;
+        if self.superuser_reserved_connections >= self.max_connections {
+            return Err(invalid("--superuser-reserved-connections must be less than --max-connections"));
+        }
         if self.name.is_empty() {
             return Err(invalid("--name: a database has a name"));
         }
@@ -73,6 +80,7 @@ impl ServeArgs {
             socket: self.socket,
             trust: self.trust,
             connections_max: self.max_connections,
+            connections_reserved: self.superuser_reserved_connections,
         };
         Ok(ServeOptions { directory: self.directory, durability, server })
     }

@@ -2,12 +2,13 @@
 //! answer, its random numbers, who it acts as, the schemas that it looks through, and its settings.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::advisory::AdvisoryLocks;
 use super::identity::{Identity, SessionIdentity};
 use super::random_numbers::RandomNumbers;
 use super::temporary::TemporaryTables;
+use crate::activity::{Activities, Activity};
 use crate::catalog::{Catalog, RoleId, SearchPath, Sequence};
 use crate::{Error, ErrorKind};
 
@@ -22,6 +23,8 @@ pub(crate) struct LastNumbers {
     /// Its temporary tables that do not outlive a transaction as they are.
     pub(crate) temporary: TemporaryTables,
     advisory: AdvisoryLocks,
+    /// What the session tells of itself, and the list that it is in.
+    entered: OnceLock<(Arc<Activity>, Arc<Activities>)>,
     /// What `random()` gives.
     pub(crate) random: Arc<RandomNumbers>,
 }
@@ -42,6 +45,17 @@ impl LastNumbers {
     /// The locks that the session has taken by numbers.
     pub(crate) fn advisory(&self) -> &AdvisoryLocks {
         &self.advisory
+    }
+
+    /// The session was entered in a list.
+    pub(crate) fn enter(&self, activity: &Arc<Activity>, all: &Arc<Activities>) {
+        // It is entered once, when it begins.
+        let _ = self.entered.set((Arc::clone(activity), Arc::clone(all)));
+    }
+
+    /// What the session tells of itself, and the list that it is in; `None` if it is none by itself.
+    pub(crate) fn entered(&self) -> Option<&(Arc<Activity>, Arc<Activities>)> {
+        self.entered.get()
     }
 
     fn numbers(&self) -> MutexGuard<'_, Numbers> {

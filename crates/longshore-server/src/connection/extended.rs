@@ -19,7 +19,7 @@ const ALL_ROWS: usize = 0;
 
 /// A statement that was parsed.
 pub(super) struct Statement {
-    sql: String,
+    sql: Arc<str>,
     /// Its first word.
     word: String,
     /// `None` of what takes no parameters and is executed by its text.
@@ -92,6 +92,8 @@ impl Connection {
         if !name.is_empty() && self.statements.contains_key(&name) {
             return Err(Told::error("42P05", format!("prepared statement \"{name}\" already exists")));
         }
+        let sql: Arc<str> = sql.into();
+        self.session.activity().begins(&sql);
         let word = first_word(&sql);
         if self.session.has_failed_transaction() && !ends_block(&word) {
             return Err(aborted());
@@ -277,6 +279,7 @@ impl Connection {
     async fn execute_portal(&mut self, name: &str, rows_max: usize) -> Done<()> {
         let Some(portal) = self.portals.get_mut(name) else { return Ok(Err(no_portal(name))) };
         let statement = Arc::clone(&portal.statement);
+        self.session.activity().begins(&statement.sql);
         let state = std::mem::replace(&mut portal.state, State::Ended);
         let rows_max = if rows_max == ALL_ROWS { usize::MAX } else { rows_max };
         let mut sending = match state {

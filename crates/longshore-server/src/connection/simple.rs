@@ -1,5 +1,7 @@
 //! The simple protocol: a text of statements, executed one after the other.
 
+use std::sync::Arc;
+
 use longshore_engine::Outcome;
 
 use super::{Connection, Done, ends_block, first_word, statements};
@@ -13,6 +15,7 @@ impl Connection {
     pub(super) async fn simple(&mut self, sql: &str) -> Result<(), Failure> {
         self.portals.remove("");
         self.statements.remove("");
+        self.session.activity().begins(&Arc::from(sql));
         let statements = statements(sql);
         if statements.is_empty() {
             backend::bare(&mut self.wire.out, backend::EMPTY_QUERY);

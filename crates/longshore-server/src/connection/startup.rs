@@ -1,8 +1,11 @@
 //! How a connection begins: version, sign-in, settings.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+
+use longshore_engine::Client;
 
 use super::refusal::{Ended, fatal};
 use super::{Connection, sign_in};
@@ -31,7 +34,7 @@ pub(crate) enum Origin {
 }
 
 /// Serves a client from its first message to its last.
-pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin) {
+pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin, peer: Option<SocketAddr>) {
     let begun = tokio::time::timeout(SIGN_IN_TIME_MAX, begin(&mut wire, &shared, origin)).await;
     let signed_in = match begun {
         Ok(Ok(Some(signed_in))) => signed_in,
@@ -44,11 +47,6 @@ pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin) {
         }
     };
     let SignedIn { user, parameters, has_long_key } = signed_in;
-    let Some(registered) = shared.backends.register(has_long_key, shared.config.connections_max) else {
-        Told::fatal("53300", "sorry, too many clients already").write(&mut wire.out);
-        let _ = wire.flush().await;
-        return;
-    };
     let mut session = match shared.database.session_as(&user) {
         Ok(session) => session,
         Err(error) => {
@@ -57,6 +55,25 @@ pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin) {
             return;
         }
     };
+    let is_superuser = session.is_superuser();
+    let reserved = if is_superuser { 0 } else { shared.config.connections_reserved };
+    let places = shared.config.connections_max.saturating_sub(reserved);
+    let Some(registered) = shared.backends.register(session.activity().pid(), has_long_key, places) else {
+        let message = if is_superuser || shared.backends.count() >= shared.config.connections_max {
+            "sorry, too many clients already"
+        } else {
+            "remaining connection slots are reserved for non-replication superuser connections"
+        };
+        Told::fatal("53300", message).write(&mut wire.out);
+        let _ = wire.flush().await;
+        return;
+    };
+    let (cancels, terminates) = (Arc::clone(&registered.backend), Arc::clone(&registered.backend));
+    session.activity().belongs_to(Client {
+        address: peer,
+        cancel: Box::new(move || cancels.cancel()),
+        terminate: Box::new(move || terminates.terminate()),
+    });
     session.copy_postgres_text();
     let (process, key) = (registered.backend.process, registered.backend.key.clone());
     let mut connection = Connection::new(wire, session, Arc::clone(&shared), registered);

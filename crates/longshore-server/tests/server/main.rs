@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
+mod activity;
 mod client;
 
 use std::net::SocketAddr;
