@@ -12,6 +12,7 @@
 //! - `output`: rows in the formats of results
 //! - `progress`: how far a statement is
 //! - `generate`: the text of TPC-H
+//! - `logging`: the log of a server
 //! - `args`: the command line
 //! - `run`: statements and meta-commands, one after the other
 //! - `shell`: the prompt
@@ -26,6 +27,7 @@ mod heap;
 mod human;
 mod inspect;
 mod interrupt;
+mod logging;
 mod output;
 mod progress;
 mod run;

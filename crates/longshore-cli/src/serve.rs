@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use futures::Stream;
 use longshore_engine::{Config, Database};
-use longshore_server::{Server, Shutdown};
+use longshore_server::{Monitor, Server, Shutdown};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::ServeOptions;
+use crate::logging::{self, LogFormat};
 use crate::run::{Failure, Reason, note};
 
 /// Serves a database until SIGTERM or SIGINT.
@@ -15,7 +16,23 @@ use crate::run::{Failure, Reason, note};
 /// # Errors
 /// A database that cannot be opened or closed, or an address that cannot be listened on.
 pub(crate) async fn run(config: Config, options: ServeOptions) -> Result<(), Failure> {
-    let ServeOptions { directory, durability, server } = options;
+    let ServeOptions { directory, durability, server, monitor, log_format, log_level, statements_max } = options;
+    logging::start(log_format, log_level);
+    let note = |text: &str| match log_format {
+        LogFormat::Text => note(text),
+        LogFormat::Json => tracing::info!(target: "longshore::server", "{text}"),
+    };
+    // It listens first, so that it can tell that the database is still read.
+    let watched = match monitor {
+        Some(address) => {
+            let monitor = Monitor::bind(address).await.map_err(|error| Reason::Message(error.to_string()))?;
+            let (watched, address) = (monitor.watched(), monitor.address().map_err(Reason::Signals)?);
+            note(&format!("metrics and health are told on {address}"));
+            tokio::spawn(monitor.run());
+            Some(watched)
+        }
+        None => None,
+    };
     let database = match &directory {
         Some(path) => Database::open_directory(path, config, &durability)?,
         None => Database::open(config)?,
@@ -24,6 +41,10 @@ pub(crate) async fn run(config: Config, options: ServeOptions) -> Result<(), Fai
     let name = server.name.clone();
     let server = Server::bind(Arc::clone(&database), server).await;
     let server = server.map_err(|error| Reason::Message(error.to_string()))?;
+    database.statements().set_entries_max(statements_max);
+    if let Some(watched) = watched {
+        watched.set(&server);
+    }
     let place = directory.map_or_else(|| "in memory".to_owned(), |path| path.display().to_string());
     note(&format!("database {name} ({place}) is ready for connections"));
     for address in server.addresses().map_err(Reason::Signals)? {

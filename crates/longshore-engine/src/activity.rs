@@ -6,6 +6,7 @@
 //! Not here: locks and waits (`longshore-storage`), who may see what (`datafusion/planning/system_tables`).
 
 mod copying;
+mod statements;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,15 +18,25 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use longshore_storage::Owner;
 
 pub(crate) use copying::{CopyKind, CopyProgress, Copying, PipedFrom};
+pub use statements::{StatementEntry, Statements};
 
 use crate::catalog::RoleId;
 
 /// All sessions of a database, by their numbers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Activities {
     sessions: Mutex<Sessions>,
     /// Sessions that there were, these included.
     begun: AtomicU64,
+    statements: Statements,
+    /// When the database was opened, in microseconds since 1970-01-01 UTC.
+    since: i64,
+}
+
+impl Default for Activities {
+    fn default() -> Self {
+        Self { sessions: Mutex::default(), begun: AtomicU64::new(0), statements: Statements::default(), since: now() }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -143,6 +154,16 @@ impl Activities {
     /// A session by its number.
     pub(crate) fn get(&self, pid: i32) -> Option<Arc<Activity>> {
         lock(&self.sessions).all.get(&pid).cloned()
+    }
+
+    /// What statements took.
+    pub(crate) fn statements(&self) -> &Statements {
+        &self.statements
+    }
+
+    /// When the database was opened, in microseconds since 1970-01-01 UTC.
+    pub(crate) fn since(&self) -> i64 {
+        self.since
     }
 
     /// How many sessions there were since the database was opened, those that are there included.

@@ -18,12 +18,14 @@ pub(crate) use autovacuum::AutovacuumSettings;
 use durable::Checkpointer;
 pub(crate) use durable::{CheckpointSettings, Durable};
 pub use logins::Login;
+pub use statistics::{DatabaseStatistics, DurableStatistics};
 pub(crate) use logins::OpenSession;
 use logins::Sessions;
 
 mod autovacuum;
 mod durable;
 mod logins;
+mod statistics;
 
 /// A main-memory database. It lives as long as someone holds it. One that was opened in a directory comes back from there; of
 /// another one nothing is written to disk unless a statement says so.

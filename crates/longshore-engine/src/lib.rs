@@ -50,10 +50,10 @@ pub mod typed;
 
 pub use crate::datafusion::nested_texts;
 pub use crate::datafusion::shown_times;
-pub use activity::{Activity, Client, Phase};
+pub use activity::{Activity, Client, Phase, StatementEntry, Statements};
 pub use builtin_types::{BUILTIN_TYPES, BuiltinType, PG_TYPE, TypeId};
 pub use config::{Config, Durability, Naptime, WalSize};
-pub use database::{Database, Login};
+pub use database::{Database, DatabaseStatistics, DurableStatistics, Login};
 pub use error::{Error, ErrorDetails, ErrorKind};
 pub use inspect::{CheckReport, LogLine};
 pub use longshore_load::{Control, Kernel, Progress};

@@ -11,7 +11,7 @@ use std::time::Duration;
 use longshore_load::Control;
 use longshore_storage::Datum;
 
-use crate::activity::{Activity, Entered, Phase};
+use crate::activity::{Activity, Entered, Phase, StatementEntry};
 use crate::catalog::SearchPath;
 use crate::database::OpenSession;
 use crate::prepared::{Prepared, Shapes};
@@ -251,6 +251,26 @@ impl Session {
     #[must_use]
     pub fn idle_in_transaction_session_timeout(&self) -> Option<Duration> {
         self.block.timeouts().idle_in_transaction
+    }
+
+    /// Statements of the session that take so long are to be told in the log, as `log_min_duration_statement` says; `None`
+    /// for none.
+    #[must_use]
+    pub fn log_min_duration_statement(&self) -> Option<Duration> {
+        self.block.logging().slow_statements
+    }
+
+    /// Where to add what an execution of `sql` takes; `None` where nothing is measured. It may be kept as long as it is
+    /// [`Session::is_own`].
+    #[must_use]
+    pub fn statement_entry(&self, sql: &str) -> Option<Arc<StatementEntry>> {
+        self.entered.all().statements().entry(self.block.numbers().identity().current, sql)
+    }
+
+    /// Whether what was measured belongs to the role that the session acts as, and was not forgotten.
+    #[must_use]
+    pub fn is_own(&self, entry: &StatementEntry) -> bool {
+        !entry.is_gone() && entry.role() == self.block.numbers().identity().current
     }
 
     /// The database as the next statement sees it.

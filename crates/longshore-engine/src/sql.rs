@@ -59,6 +59,7 @@ pub(crate) mod set_functions;
 pub(crate) mod set_identity;
 pub(crate) mod set_returning;
 mod set_returning_order;
+pub(crate) mod normalized;
 pub(crate) mod shape;
 mod shorthand;
 pub(crate) mod slips;

@@ -328,6 +328,8 @@ fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Out
         activity.set_application(session.settings.kept("application_name").unwrap_or_default());
     }
     session.block.set_timeouts(session.settings.timeouts());
+    session.block.set_logging(session.settings.logging());
+    session.block.numbers().limit_queries(session.settings.query_limits());
     Ok(outcome)
 }
 

@@ -32,7 +32,7 @@ pub(crate) use advisory::Scope;
 pub(crate) use block::Ended;
 use frozen::Frozen;
 pub(crate) use identity::Identity;
-pub(crate) use last_numbers::LastNumbers;
+pub(crate) use last_numbers::{LastNumbers, QueryLimits};
 use longshore_load::Control;
 use longshore_storage::{
     ColumnRange, Commit, Isolation, Owner, Relation, Savepoint, Snapshot, Time, Transaction, Transactions,
@@ -47,7 +47,7 @@ use safety::Safety;
 use savepoints::Open;
 pub(crate) use temporary::AtCommit;
 pub(crate) use time::{SessionTime, StatementTime};
-pub(crate) use waiting::Timeouts;
+pub(crate) use waiting::{Logging, Timeouts};
 
 use crate::catalog::{Catalog, CatalogLog, Table};
 use crate::{Error, ErrorKind};
@@ -256,6 +256,7 @@ pub(crate) struct Block {
     /// By what others know its session that wait for it.
     session: Owner,
     timeouts: Timeouts,
+    logging: Logging,
     /// Whether the database is only read.
     is_read_only: bool,
 }
@@ -284,6 +285,7 @@ impl Block {
             safety,
             session,
             timeouts: Timeouts::default(),
+            logging: Logging::default(),
             is_read_only,
         }
     }

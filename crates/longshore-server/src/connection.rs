@@ -5,6 +5,7 @@
 
 mod copy;
 mod extended;
+mod measured;
 mod outcome;
 mod refusal;
 mod settings;
@@ -29,6 +30,7 @@ use crate::protocol::frontend::Message;
 use crate::stream::{Failure, Wire};
 use crate::{Shared, Shutdown};
 use extended::{Portal, Statement};
+use measured::Measured;
 use settings::Reported;
 
 /// A connection that has signed in.
@@ -44,6 +46,8 @@ pub(crate) struct Connection {
     /// Whether messages are passed over up to the next Sync.
     skips: bool,
     reported: Reported,
+    /// What is measured of the statement that runs.
+    measured: Measured,
     /// Whether the open block has set something, which a rollback takes back.
     has_set: bool,
 }
@@ -66,6 +70,7 @@ impl Connection {
             is_implicit: false,
             skips: false,
             reported: Reported::default(),
+            measured: Measured::default(),
             has_set: false,
         }
     }
@@ -150,6 +155,7 @@ impl Connection {
     /// Tells the client of an error, which fails the transaction block.
     fn fail(&mut self, told: &Told) {
         self.session.fail_transaction();
+        self.note_error(told);
         // Who is sent away hears why, not what was cancelled for that.
         if !self.registered.backend.is_terminated() {
             told.write(&mut self.wire.out);

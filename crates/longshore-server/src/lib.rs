@@ -16,12 +16,16 @@
 //! - `values`: values of rows and parameters as bytes
 //! - `scram`: proofs of passwords
 //! - `stream`: sockets as messages
+//! - `metrics`: what is counted
 //! - `backends`: the connections that are there, and cancellation
 //! - `connection`: what is done about each message
+//! - `monitor`: metrics and health over HTTP
 
 mod backends;
 mod connection;
 mod errors;
+mod metrics;
+mod monitor;
 mod protocol;
 mod scram;
 mod stream;
@@ -32,7 +36,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures::{Stream, StreamExt};
 use longshore_engine::Database;
@@ -41,8 +45,11 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+pub use monitor::{Monitor, Watched};
+
 use backends::Backends;
 use connection::startup::{Origin, serve};
+use metrics::Metrics;
 use stream::{Socket, Wire};
 
 /// How a server is to be.
@@ -82,6 +89,8 @@ pub(crate) struct Shared {
     pub(crate) backends: Arc<Backends>,
     /// What the salts of roles that do not exist are made of.
     pub(crate) secret: [u8; 32],
+    pub(crate) metrics: Metrics,
+    pub(crate) started: SystemTime,
     /// How the server ends, once it does.
     pub(crate) ending: watch::Sender<Option<Shutdown>>,
 }
@@ -129,7 +138,9 @@ impl Server {
         let mut secret = [0; 32];
         SystemRandom::new().fill(&mut secret).map_err(|_| io::Error::other("the system gives no random numbers"))?;
         let (backends, ending) = (Arc::default(), watch::Sender::new(None));
-        Ok(Self { shared: Arc::new(Shared { database, config, backends, secret, ending }), tcp, unix })
+        let (metrics, started) = (Metrics::default(), SystemTime::now());
+        let shared = Arc::new(Shared { database, config, backends, secret, metrics, started, ending });
+        Ok(Self { shared, tcp, unix })
     }
 
     /// The addresses that it listens on.

@@ -8,6 +8,7 @@ use longshore_server::ServerConfig;
 
 use super::durability::DurabilityArgs;
 use super::invalid;
+use crate::logging::{LogFormat, LogLevel};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -45,6 +46,22 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_connections: usize,
 
+    /// Address and port of /metrics for Prometheus, and of /health/live and /health/ready
+    #[arg(long, value_name = "ADDR:PORT")]
+    monitor: Option<SocketAddr>,
+
+    /// What lines of the log on standard error look like
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    log_format: LogFormat,
+
+    /// How much is logged
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
+    log_level: LogLevel,
+
+    /// How many statements pg_stat_statements tells apart, at most; 0 measures none
+    #[arg(long, value_name = "N", default_value_t = 5000)]
+    track_statements: usize,
+
     /// How many of these are kept free for superusers
     #[arg(long, value_name = "N", default_value_t = 3)]
     superuser_reserved_connections: usize,
@@ -61,6 +78,12 @@ pub(crate) struct ServeOptions {
     /// How that is kept.
     pub(crate) durability: Durability,
     pub(crate) server: ServerConfig,
+    /// Where metrics and health are told.
+    pub(crate) monitor: Option<SocketAddr>,
+    pub(crate) log_format: LogFormat,
+    pub(crate) log_level: LogLevel,
+    /// How many statements are measured, at most.
+    pub(crate) statements_max: usize,
 }
 
 impl ServeArgs {
@@ -82,6 +105,14 @@ impl ServeArgs {
             connections_max: self.max_connections,
             connections_reserved: self.superuser_reserved_connections,
         };
-        Ok(ServeOptions { directory: self.directory, durability, server })
+        Ok(ServeOptions {
+            directory: self.directory,
+            durability,
+            server,
+            monitor: self.monitor,
+            log_format: self.log_format,
+            log_level: self.log_level,
+            statements_max: self.track_statements,
+        })
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use longshore_engine::Client;
 
@@ -11,6 +11,7 @@ use super::refusal::{Ended, fatal};
 use super::{Connection, sign_in};
 use crate::Shared;
 use crate::errors::Told;
+use crate::metrics::add;
 use crate::protocol::backend;
 use crate::protocol::frontend::Opening;
 use crate::protocol::{MAJOR, MINOR};
@@ -41,6 +42,7 @@ pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin, p
         // Nothing more to do, or nobody to hear of it.
         Ok(Ok(None) | Err(Ended::Gone)) | Err(_) => return,
         Ok(Err(Ended::Told(told))) => {
+            refused(&shared, peer, &told);
             told.write(&mut wire.out);
             let _ = wire.flush().await;
             return;
@@ -50,7 +52,9 @@ pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin, p
     let mut session = match shared.database.session_as(&user) {
         Ok(session) => session,
         Err(error) => {
-            Told::fatal(error.kind().sqlstate(), error.to_string()).write(&mut wire.out);
+            let told = Told::fatal(error.kind().sqlstate(), error.to_string());
+            refused(&shared, peer, &told);
+            told.write(&mut wire.out);
             let _ = wire.flush().await;
             return;
         }
@@ -64,7 +68,9 @@ pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin, p
         } else {
             "remaining connection slots are reserved for non-replication superuser connections"
         };
-        Told::fatal("53300", message).write(&mut wire.out);
+        let told = Told::fatal("53300", message);
+        refused(&shared, peer, &told);
+        told.write(&mut wire.out);
         let _ = wire.flush().await;
         return;
     };
@@ -82,7 +88,24 @@ pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin, p
         return;
     }
     connection.tell_key(process, &key);
+    let began = Instant::now();
+    add(&shared.metrics.connections, 1);
+    tracing::info!(target: "longshore::connection", pid = process, user, peer = shown(peer), "connection opened");
     connection.serve().await;
+    let seconds = began.elapsed().as_secs_f64();
+    tracing::info!(target: "longshore::connection", pid = process, user, seconds, "connection closed");
+}
+
+/// A client was sent away before it could do anything.
+fn refused(shared: &Shared, peer: Option<SocketAddr>, told: &Told) {
+    add(&shared.metrics.connections_refused, 1);
+    let (sqlstate, reason) = (told.code, told.message.as_str());
+    tracing::warn!(target: "longshore::connection", peer = shown(peer), sqlstate, reason, "connection refused");
+}
+
+/// An address as the log shows it.
+fn shown(peer: Option<SocketAddr>) -> String {
+    peer.map_or_else(|| "socket".to_owned(), |peer| peer.to_string())
 }
 
 /// Who has signed in, and what the client wants.

@@ -101,7 +101,7 @@ async fn locks_and_who_waits_for_them_are_shown() {
     holder.query("SELECT pg_advisory_lock(4294967303)").await;
     holder.query("SELECT pg_advisory_lock_shared(1, -1)").await;
     let held = format!(
-        "SELECT concat_ws('|', locktype, relation::regclass, page, tuple, classid, objid, objsubid, mode) FROM pg_locks \
+        "SELECT concat_ws('|', locktype, relation::regclass::text, page, tuple, classid, objid, objsubid, mode) FROM pg_locks \
          WHERE pid = {holds} AND granted ORDER BY 1"
     );
     assert_eq!(
@@ -170,7 +170,7 @@ async fn a_load_tells_how_far_it_is() {
     loads.send(&message(b'Q', b"COPY t FROM STDIN\0")).await;
     assert_eq!(loads.answer().await.expect("it begins").0, 'G');
     let progress = format!(
-        "SELECT concat_ws('|', relid::regclass, command, type, bytes_processed > 0, tuples_processed > 0, bytes_total) \
+        "SELECT concat_ws('|', relid::regclass::text, command, type, bytes_processed > 0, tuples_processed > 0, bytes_total) \
          FROM pg_stat_progress_copy WHERE pid = {pid}"
     );
     let lines = "1\tsome text\n".repeat(4000);

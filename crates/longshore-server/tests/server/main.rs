@@ -4,6 +4,8 @@
 
 mod activity;
 mod client;
+mod limits;
+mod monitoring;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

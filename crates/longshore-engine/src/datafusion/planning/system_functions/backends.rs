@@ -1,12 +1,14 @@
-//! `pg_backend_pid`, `pg_cancel_backend`, `pg_terminate_backend` and `pg_blocking_pids`: sessions by their numbers.
+//! `pg_backend_pid`, `pg_cancel_backend`, `pg_terminate_backend` and `pg_blocking_pids`: sessions by their numbers; and
+//! `pg_stat_statements_reset`.
 
 use std::sync::Arc;
 
-use super::Gives::{Bool, Int, Ints};
+use super::Gives::{Bool, Int, Ints, Text};
 use super::{Entry, Takes, Value, entry};
 use crate::activity::Activity;
 use crate::catalog::RoleId;
 use crate::datafusion::planning::system_tables::SystemCatalog;
+use crate::datafusion::planning::system_tables::objects::DATABASE_OID;
 use crate::{Error, ErrorKind};
 
 pub(super) const ENTRIES: &[Entry] = &[
@@ -53,6 +55,22 @@ pub(super) const ENTRIES: &[Entry] = &[
         .into())
     })
     .least(1)
+    .acting(),
+    entry("pg_stat_statements_reset", &[Takes::Int, Takes::Int, Takes::Int], Text, |catalog, args| {
+        let role = catalog.transaction.numbers().identity().current;
+        if !catalog.catalog.roles().is_superuser(role) {
+            return Err(Error::new(ErrorKind::Privilege, "permission denied for function pg_stat_statements_reset"));
+        }
+        let argument = |at: usize| args.get(at).map_or(0, Value::int);
+        let is_other_database = ![0, i64::from(DATABASE_OID)].contains(&argument(1));
+        if let Some((_, all)) = catalog.transaction.numbers().entered()
+            && !is_other_database
+        {
+            all.statements().reset(u32::try_from(argument(0)).unwrap_or(u32::MAX), argument(2));
+        }
+        Ok("".into())
+    })
+    .least(0)
     .acting(),
 ];
 

@@ -12,6 +12,7 @@ mod relations;
 pub(in crate::datafusion::planning) mod roles;
 mod sequences;
 mod sessions;
+mod statements;
 mod statistics;
 mod types;
 mod views;
@@ -46,6 +47,8 @@ pub(super) fn fill(name: &str) -> Option<Fill> {
         "pg_stat_all_tables" | "pg_stat_user_tables" => statistics::tables,
         "pg_stat_database" => activity::pg_stat_database,
         "pg_stat_progress_copy" => activity::pg_stat_progress_copy,
+        "pg_stat_statements" => statements::pg_stat_statements,
+        "pg_stat_statements_info" => statements::pg_stat_statements_info,
         "pg_statio_all_tables" | "pg_statio_user_tables" => statistics::tables_read,
         "pg_statio_all_sequences" | "pg_statio_user_sequences" => statistics::sequences_read,
         "pg_tables" => views::pg_tables,
