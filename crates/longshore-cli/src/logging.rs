@@ -101,6 +101,8 @@ impl Fields {
         object.insert("time".to_owned(), time.into());
         object.insert("level".to_owned(), level.as_str().to_lowercase().into());
         object.insert("target".to_owned(), target.into());
+        // What happened has a name of its own.
+        let key = |name: &'static str| if name == MESSAGE { "event" } else { name };
         object.extend(self.0.into_iter().map(|(name, value)| (key(name).to_owned(), value)));
         Value::Object(object).to_string()
     }
@@ -125,11 +127,6 @@ impl Fields {
         let place = if field.name() == MESSAGE { 0 } else { self.0.len() };
         self.0.insert(place, (field.name(), value.into()));
     }
-}
-
-/// An error's own message has a name of its own beside what happened.
-fn key(name: &'static str) -> &'static str {
-    if name == MESSAGE { "event" } else { name }
 }
 
 impl Visit for Fields {

@@ -18,9 +18,9 @@ pub(crate) use autovacuum::AutovacuumSettings;
 use durable::Checkpointer;
 pub(crate) use durable::{CheckpointSettings, Durable};
 pub use logins::Login;
-pub use statistics::{DatabaseStatistics, DurableStatistics};
 pub(crate) use logins::OpenSession;
 use logins::Sessions;
+pub use statistics::{DatabaseStatistics, DurableStatistics};
 
 mod autovacuum;
 mod durable;

@@ -85,7 +85,6 @@ use prepare::Execution;
 use query::{explain, run_query};
 use reset::reset_settings;
 
-use crate::activity::{CopyKind, CopyProgress, Copying, PipedFrom};
 use crate::catalog::{Entry, RoleId, SearchPath};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
 use crate::prepared::Shapes;
@@ -116,12 +115,6 @@ impl Context<'_> {
     /// To whom belongs what it makes.
     pub(crate) fn creator(&self) -> RoleId {
         self.transaction.numbers().identity().current
-    }
-
-    /// A COPY of a table, or of a query, begins; it ends with what comes back.
-    pub(crate) fn copies(&self, table: Option<i64>, kind: CopyKind, by: PipedFrom) -> Option<Copying<'_>> {
-        let (activity, _) = self.transaction.numbers().entered()?;
-        Some(activity.copies(CopyProgress { table, kind, by, control: Arc::clone(self.control) }))
     }
 
     /// What its queries run in.

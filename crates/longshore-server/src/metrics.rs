@@ -12,12 +12,12 @@ use longshore_engine::Report;
 
 /// Kinds of statements that are told apart, by their first words.
 pub(crate) const KINDS: [&str; 13] = [
-    "select", "insert", "update", "delete", "merge", "copy", "begin", "commit", "rollback", "set", "create", "drop", "other",
+    "select", "insert", "update", "delete", "merge", "copy", "begin", "commit", "rollback", "set", "create", "drop",
+    "other",
 ];
 /// Upper bounds of times of statements, in seconds.
-pub(crate) const BOUNDS: [f64; 17] = [
-    0.0001, 0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0,
-];
+pub(crate) const BOUNDS: [f64; 17] =
+    [0.0001, 0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0];
 
 /// The counters.
 #[derive(Debug, Default)]

@@ -190,7 +190,8 @@ fn understood(head: &[u8], watched: &Watched) -> (Answer, bool, bool) {
     }
     let has = |name: &str, value: &str| {
         request.headers.iter().any(|header| {
-            header.name.eq_ignore_ascii_case(name) && (value.is_empty() || header.value.eq_ignore_ascii_case(value.as_bytes()))
+            header.name.eq_ignore_ascii_case(name)
+                && (value.is_empty() || header.value.eq_ignore_ascii_case(value.as_bytes()))
         })
     };
     // A body would be taken for the next request.

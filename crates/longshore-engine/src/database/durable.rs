@@ -112,7 +112,9 @@ impl Durable {
         let seconds = began.elapsed().as_secs_f64();
         self.counts.add(began.elapsed(), written.is_ok());
         match &written {
-            Ok(()) => tracing::info!(target: "longshore::checkpoint", seconds, log_bytes = bytes, "checkpoint complete"),
+            Ok(()) => {
+                tracing::info!(target: "longshore::checkpoint", seconds, log_bytes = bytes, "checkpoint complete")
+            }
             Err(error) => tracing::error!(target: "longshore::checkpoint", seconds, %error, "checkpoint failed"),
         }
         written

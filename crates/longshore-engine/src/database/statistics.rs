@@ -74,13 +74,8 @@ impl Database {
     #[must_use]
     pub fn statistics(&self) -> DatabaseStatistics {
         let counts = self.transactions.counts();
-        let phases = [
-            Phase::Active,
-            Phase::Idle,
-            Phase::IdleInTransaction,
-            Phase::IdleInFailedTransaction,
-            Phase::Untold,
-        ];
+        let phases =
+            [Phase::Active, Phase::Idle, Phase::IdleInTransaction, Phase::IdleInFailedTransaction, Phase::Untold];
         let sessions = self.activities.all();
         let of = |phase: Phase| sessions.iter().filter(|session| session.phase() == phase).count() as u64;
         DatabaseStatistics {

@@ -9,8 +9,7 @@ use super::secrets::without_secrets;
 use super::split::{comment_end, dollar_end, follows_name, is_escape_text, is_name_byte, line_end, text_end};
 
 /// What statements with values begin with.
-const WITH_VALUES: [&str; 9] =
-    ["select", "insert", "update", "delete", "with", "merge", "values", "table", "from"];
+const WITH_VALUES: [&str; 9] = ["select", "insert", "update", "delete", "with", "merge", "values", "table", "from"];
 
 /// The text of `sql` without its values, without a semicolon and blanks around it.
 pub(crate) fn normalized(sql: &str) -> String {

@@ -12,6 +12,7 @@ mod load;
 mod noted_name;
 mod once;
 mod plan;
+mod progress;
 mod rules;
 mod settings;
 mod target;

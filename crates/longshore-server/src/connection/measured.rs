@@ -76,7 +76,8 @@ impl Connection {
         }
         if self.is_slow() {
             let (pid, user) = (self.registered.backend.process, self.session.current_user());
-            let (duration_ms, rows, plan) = (time.as_secs_f64() * 1e3, self.measured.rows, self.measured.plan.take());
+            let (duration_ms, rows, plan) =
+                (time.as_micros() as f64 / 1e3, self.measured.rows, self.measured.plan.take());
             let statement = without_secrets(sql);
             let (statement, plan) = (statement.as_ref(), plan.as_deref());
             tracing::info!(
@@ -106,12 +107,12 @@ impl Connection {
     /// The client is told of an error.
     pub(super) fn note_error(&self, told: &Told) {
         self.shared.metrics.error(told.code);
-        let (pid, sqlstate, message) = (self.registered.backend.process, told.code, told.message.as_str());
+        let (pid, sqlstate, error) = (self.registered.backend.process, told.code, told.message.as_str());
         // What is no fault of the client's is worth more attention.
         if matches!(&sqlstate[..2], "XX" | "53" | "58") {
-            tracing::error!(target: "longshore::statement", pid, sqlstate, message, "statement failed");
+            tracing::error!(target: "longshore::statement", pid, sqlstate, error, "statement failed");
         } else {
-            tracing::warn!(target: "longshore::statement", pid, sqlstate, message, "statement failed");
+            tracing::warn!(target: "longshore::statement", pid, sqlstate, error, "statement failed");
         }
     }
 }

@@ -54,7 +54,11 @@ pub(super) fn text(shared: Option<&Arc<Shared>>, is_ready: bool) -> String {
 fn of_server(text: &mut Text, shared: &Shared) {
     let metrics = &shared.metrics;
     let started = shared.started.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    text.gauge("longshore_start_time_seconds", "When the server started, in seconds since 1970.", started.as_secs_f64());
+    text.gauge(
+        "longshore_start_time_seconds",
+        "When the server started, in seconds since 1970.",
+        started.as_secs_f64(),
+    );
     text.gauge("longshore_connections_limit", "Connections at a time, at most.", shared.config.connections_max);
     text.counter("longshore_connections_total", "Connections that were let in.", get(&metrics.connections));
     text.counter(

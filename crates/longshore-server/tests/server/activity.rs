@@ -128,7 +128,8 @@ async fn sessions_are_cancelled_and_ended_by_who_may() {
     let (mut anna, pid) = client(&server, "anna").await;
     let (mut ben, _) = client(&server, "ben").await;
     let (mut carl, _) = client(&server, "carl").await;
-    let hidden = format!("SELECT concat_ws('|', usename, state, client_addr, query) FROM pg_stat_activity WHERE pid = {pid}");
+    let hidden =
+        format!("SELECT concat_ws('|', usename, state, client_addr, query) FROM pg_stat_activity WHERE pid = {pid}");
     assert_eq!(one(&mut ben, &hidden).await, "anna|<insufficient privilege>");
     let (mut dora, _) = client(&server, "dora").await;
     assert_eq!(one(&mut dora, &hidden).await, "anna|idle|127.0.0.1|SELECT pg_backend_pid()");

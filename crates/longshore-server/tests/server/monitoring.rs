@@ -41,7 +41,8 @@ async fn metrics_and_health_tell_what_is() {
 
     let directory = tempfile::tempdir().unwrap();
     let config = Config { threads: 2, memory_limit: Some(1 << 30), ..Config::default() };
-    let database = Database::open_directory(directory.path(), config, &longshore_engine::Durability::default()).unwrap();
+    let database =
+        Database::open_directory(directory.path(), config, &longshore_engine::Durability::default()).unwrap();
     let config =
         ServerConfig { listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))], trust: true, ..ServerConfig::default() };
     let server = Server::bind(Arc::clone(&database), config).await.unwrap();
@@ -80,7 +81,11 @@ async fn metrics_and_health_tell_what_is() {
         ("longshore_memory_limit_bytes", f64::from(1 << 30)),
         ("longshore_connections_limit", 1000.0),
     ] {
-        assert!((sample(&metrics, name) - expected).abs() < 1e-9, "{name} is {}, not {expected}", sample(&metrics, name));
+        assert!(
+            (sample(&metrics, name) - expected).abs() < 1e-9,
+            "{name} is {}, not {expected}",
+            sample(&metrics, name)
+        );
     }
     let all = sample(&metrics, "longshore_statement_duration_seconds_count");
     assert!((sample(&metrics, "longshore_statement_duration_seconds_bucket{le=\"+Inf\"}") - all).abs() < 1e-9);
@@ -145,7 +150,8 @@ async fn statements_are_measured_by_their_texts() {
     let calls = "SELECT calls || ' ' || rows FROM pg_stat_statements WHERE query LIKE 'SELECT v%'";
     assert_eq!(values(&client.query(calls).await), ["3 8"]);
     client.query("CREATE ROLE anna LOGIN; SET ROLE anna; SELECT 2").await;
-    let hidden = "SELECT count(*) || ' ' || count(queryid) FROM pg_stat_statements WHERE query = '<insufficient privilege>'";
+    let hidden =
+        "SELECT count(*) || ' ' || count(queryid) FROM pg_stat_statements WHERE query = '<insufficient privilege>'";
     let hidden = values(&client.query(hidden).await);
     assert!(hidden[0].ends_with(" 0") && !hidden[0].starts_with("0 "), "{hidden:?}");
     let refused = client.query("SELECT pg_stat_statements_reset()").await;

@@ -25,11 +25,13 @@ pub(super) const ENTRIES: &[Entry] = &[
             "must be a superuser to cancel superuser query",
             "must be a member of the role whose query is being canceled or member of pg_signal_backend",
         )?;
-        Ok(session.client().is_some_and(|client| {
-            (client.cancel)();
-            true
-        })
-        .into())
+        Ok(session
+            .client()
+            .is_some_and(|client| {
+                (client.cancel)();
+                true
+            })
+            .into())
     })
     .acting(),
     entry("pg_terminate_backend", &[Takes::Int, Takes::Int], Bool, |catalog, args| {
@@ -48,11 +50,13 @@ pub(super) const ENTRIES: &[Entry] = &[
             "must be a superuser to terminate superuser process",
             "must be a member of the role whose process is being terminated or member of pg_signal_backend",
         )?;
-        Ok(session.client().is_some_and(|client| {
-            (client.terminate)();
-            true
-        })
-        .into())
+        Ok(session
+            .client()
+            .is_some_and(|client| {
+                (client.terminate)();
+                true
+            })
+            .into())
     })
     .least(1)
     .acting(),
@@ -101,7 +105,8 @@ fn blocking(catalog: &SystemCatalog, pid: i64) -> Vec<i64> {
     };
     let Some(waits) = i32::try_from(pid).ok().and_then(|pid| all.get(pid)) else { return Vec::new() };
     let waiting = transactions.waiting().into_iter();
-    let blockers = waiting.filter(|waiting| waiting.who.iter().any(|who| waits.is(*who))).map(|waiting| waiting.blocker);
+    let blockers =
+        waiting.filter(|waiting| waiting.who.iter().any(|who| waits.is(*who))).map(|waiting| waiting.blocker);
     let sessions = all.all();
     let found = blockers.filter_map(|blocker| sessions.iter().find(|session| session.is(blocker)));
     found.map(|session| i64::from(session.pid())).collect()

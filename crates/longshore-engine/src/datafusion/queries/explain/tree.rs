@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 
 /// An operator, and those that it takes its rows from.
@@ -42,9 +43,10 @@ impl Operator {
     /// The tree of `plan`.
     pub(super) fn of(plan: &Arc<dyn ExecutionPlan>) -> Self {
         let metrics = plan.metrics().unwrap_or_default();
+        let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new());
         Self {
             text: displayable(plan.as_ref()).one_line().to_string().trim_end().to_owned(),
-            expected: plan.partition_statistics(None).ok().and_then(|known| known.num_rows.get_value().copied()),
+            expected: statistics.ok().and_then(|known| known.num_rows.get_value().copied()),
             rows: metrics.output_rows(),
             time: metrics.elapsed_compute().map(|nanoseconds| Duration::from_nanos(nanoseconds as u64)),
             memory: memory(&metrics),
@@ -264,7 +266,8 @@ mod tests {
 
     #[test]
     fn details_have_keys() {
-        let scan = "table=t, columns=[k, v], rows=5, predicate=k@0 = 1 AND f(k, v@1) >= 2, index=t_pkey (1 to 10), found=10";
+        let scan =
+            "table=t, columns=[k, v], rows=5, predicate=k@0 = 1 AND f(k, v@1) >= 2, index=t_pkey (1 to 10), found=10";
         for (key, expected) in [
             ("table", Some("t")),
             ("columns", Some("[k, v]")),
