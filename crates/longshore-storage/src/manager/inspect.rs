@@ -3,7 +3,6 @@
 //! It is a picture of one moment for each list; between two of them others may have gone on.
 
 use super::{AdvisoryLock, NOBODY, RowLock, TableLock, Transactions};
-use crate::relation::Relation;
 use crate::row_id::RowId;
 use crate::visibility::{Owner, TRANSACTION_ID_MIN};
 
@@ -19,9 +18,9 @@ pub struct HeldLock {
 /// What is locked, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Locked {
-    /// A row of a relation with this [`Relation::lock_number`].
+    /// A row of the relation with this number (`Relation::lock_number`).
     Row(u64, RowId, RowLock),
-    /// A relation with this [`Relation::lock_number`].
+    /// The relation with this number.
     Table(u64, TableLock),
     /// A number to which applications give a meaning.
     Advisory(AdvisoryLock),
@@ -60,14 +59,6 @@ impl Owner {
     #[must_use]
     pub fn to_bits(self) -> u64 {
         self.0
-    }
-}
-
-impl Relation {
-    /// By what locks of it and of its rows are known.
-    #[must_use]
-    pub fn lock_number(&self) -> u64 {
-        self.table().id()
     }
 }
 
