@@ -16,6 +16,7 @@
 //! - `run`: statements and meta-commands, one after the other
 //! - `shell`: the prompt
 //! - `demo`: generate, load, work, unload, reload
+//! - `supervisor`: what the service manager is told
 //! - `serve`: PostgreSQL's protocol
 //! - `inspect`: look for damage, and print logs
 
@@ -33,6 +34,7 @@ mod script;
 mod serve;
 mod shell;
 mod stats;
+mod supervisor;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
