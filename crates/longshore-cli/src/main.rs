@@ -17,6 +17,7 @@
 //! - `run`: statements and meta-commands, one after the other
 //! - `shell`: the prompt
 //! - `demo`: generate, load, work, unload, reload
+//! - `supervisor`: what the service manager is told
 //! - `serve`: PostgreSQL's protocol
 //! - `inspect`: look for damage, and print logs
 
@@ -35,6 +36,7 @@ mod script;
 mod serve;
 mod shell;
 mod stats;
+mod supervisor;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;

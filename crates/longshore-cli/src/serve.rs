@@ -1,15 +1,17 @@
-//! `longshore serve`: a server of PostgreSQL's protocol, until a signal ends it.
+//! `longshore serve`: a server of PostgreSQL's protocol, until a signal ends it. SIGHUP makes it read its certificates again.
 
 use std::sync::Arc;
+use std::task::Poll;
 
 use futures::Stream;
 use longshore_engine::{Config, Database};
-use longshore_server::{Monitor, Server, Shutdown};
-use tokio::signal::unix::{SignalKind, signal};
+use longshore_server::{Certificates, Monitor, Server, Shutdown};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::ServeOptions;
 use crate::logging::{self, LogFormat};
 use crate::run::{Failure, Reason, note};
+use crate::supervisor;
 
 /// Serves a database until SIGTERM or SIGINT.
 ///
@@ -53,9 +55,23 @@ pub(crate) async fn run(config: Config, options: ServeOptions) -> Result<(), Fai
     if let Some(socket) = server.socket() {
         note(&format!("listening on {}", socket.display()));
     }
+    tell(supervisor::READY);
+    let hang_up = signal(SignalKind::hangup()).map_err(Reason::Signals)?;
+    let reload = tokio::spawn(reload(hang_up, server.certificates()));
     server.run(signals).await;
+    reload.abort();
     database.close()?;
     Ok(())
+}
+
+/// Reads certificates again at each SIGHUP.
+async fn reload(mut hang_up: Signal, certificates: Certificates) {
+    while hang_up.recv().await.is_some() {
+        match certificates.reload() {
+            Ok(()) => note("certificates were read again"),
+            Err(error) => note(&format!("error: certificates stay as they were: {error}")),
+        }
+    }
 }
 
 /// What signals ask for: SIGTERM a graceful end, SIGINT a fast one.
@@ -63,9 +79,21 @@ fn signals() -> std::io::Result<impl Stream<Item = Shutdown>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(futures::stream::poll_fn(move |context| {
-        if interrupt.poll_recv(context).is_ready() {
-            return std::task::Poll::Ready(Some(Shutdown::Fast));
+        let asked = if interrupt.poll_recv(context).is_ready() {
+            Poll::Ready(Some(Shutdown::Fast))
+        } else {
+            terminate.poll_recv(context).map(|_| Some(Shutdown::Graceful))
+        };
+        if asked.is_ready() {
+            tell(supervisor::STOPPING);
         }
-        terminate.poll_recv(context).map(|_| Some(Shutdown::Graceful))
+        asked
     }))
+}
+
+/// Tells the service manager; the server goes on without one that does not listen.
+fn tell(state: &str) {
+    if let Err(error) = supervisor::tell(state) {
+        note(&format!("the service manager could not be told {state}: {error}"));
+    }
 }

@@ -86,7 +86,7 @@ impl Connection {
     pub(crate) async fn end(&mut self, told: &Told) {
         told.write(&mut self.wire.out);
         // Who has gone hears nothing.
-        let _ = self.wire.flush().await;
+        let _ = self.wire.close().await;
     }
 
     async fn serve_messages(&mut self) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use longshore_engine::Durability;
-use longshore_server::ServerConfig;
+use longshore_server::{Certificate, ServerConfig, TlsConfig};
 
 use super::durability::DurabilityArgs;
 use super::invalid;
@@ -67,7 +67,50 @@ pub(super) struct ServeArgs {
     superuser_reserved_connections: usize,
 
     #[command(flatten)]
+    tls: TlsArgs,
+
+    #[command(flatten)]
     durability: DurabilityArgs,
+}
+
+/// Options of TLS.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "TLS")]
+struct TlsArgs {
+    /// Offer TLS, with the certificate in this PEM file, followed by those between it and its authority
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// The certificate's private key, in a PEM file that nobody else may read
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// Offer TLS, with a certificate that the server makes and keeps in its directory
+    #[arg(long, conflicts_with = "tls_cert")]
+    tls_self_signed: bool,
+
+    /// Let clients in without a password whose certificate names their role and is signed by an authority in this PEM file
+    #[arg(long, value_name = "FILE")]
+    tls_client_ca: Option<PathBuf>,
+
+    /// Refuse connections over TCP without TLS
+    #[arg(long)]
+    require_tls: bool,
+}
+
+impl TlsArgs {
+    /// TLS as the options ask for it; a certificate that the server makes is kept in `directory`.
+    fn config(self, directory: Option<PathBuf>) -> Result<Option<TlsConfig>, clap::Error> {
+        let certificate = match (self.tls_cert, self.tls_key) {
+            (Some(chain), Some(key)) => Certificate::Files { chain, key },
+            _ if self.tls_self_signed => Certificate::SelfSigned { directory },
+            _ if self.tls_client_ca.is_some() || self.require_tls => {
+                return Err(invalid("--tls-client-ca and --require-tls need --tls-cert or --tls-self-signed"));
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(TlsConfig { certificate, client_authorities: self.tls_client_ca, is_required: self.require_tls }))
+    }
 }
 
 /// A server, and the database that it serves.
@@ -101,9 +144,12 @@ impl ServeArgs {
             name: self.name,
             listen: if self.listen.is_empty() { usual.listen } else { self.listen },
             socket: self.socket,
+            sign_in_time_max: usual.sign_in_time_max,
             trust: self.trust,
             connections_max: self.max_connections,
             connections_reserved: self.superuser_reserved_connections,
+            // A directory that is only read keeps nothing.
+            tls: self.tls.config(self.directory.clone().filter(|_| !durability.read_only))?,
         };
         Ok(ServeOptions {
             directory: self.directory,
