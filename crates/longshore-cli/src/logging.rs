@@ -3,7 +3,7 @@
 //! What is logged is said by the engine and the server; this decides what it looks like. Fields that hold several lines, as
 //! plans do, stand below their event in text. Not here: what the shell tells its user (`run::note`).
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde_json::{Map, Number, Value};
 use tracing::field::{Field, Visit};
@@ -110,14 +110,15 @@ impl Fields {
     fn text(self, time: &str, level: Level, target: &str) -> String {
         let (mut line, mut below) = (format!("{time} {level:>5} {target}:"), String::new());
         for (name, value) in self.0 {
-            match value {
-                Value::String(message) if name == MESSAGE => line.push_str(&format!(" {message}")),
+            // Writing to a string cannot fail.
+            let _ = match value {
+                Value::String(message) if name == MESSAGE => write!(line, " {message}"),
                 Value::String(lines) if lines.contains('\n') => {
-                    below.push_str(&format!("\n  {name}:"));
-                    lines.lines().for_each(|line| below.push_str(&format!("\n    {line}")));
+                    let _ = write!(below, "\n  {name}:");
+                    lines.lines().try_for_each(|line| write!(below, "\n    {line}"))
                 }
-                value => line.push_str(&format!(" {name}={value}")),
-            }
+                value => write!(line, " {name}={value}"),
+            };
         }
         line + &below
     }
