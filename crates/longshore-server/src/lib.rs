@@ -161,8 +161,7 @@ impl Server {
         let tls = config.tls.clone().map(Tls::new).transpose()?.map(Arc::new);
         let (backends, attempts, ending) = (Arc::default(), Attempts::default(), watch::Sender::new(None));
         let (metrics, started) = (Metrics::default(), SystemTime::now());
-        let shared =
-            Arc::new(Shared { database, config, backends, attempts, tls, secret, metrics, started, ending });
+        let shared = Arc::new(Shared { database, config, backends, attempts, tls, secret, metrics, started, ending });
         Ok(Self { shared, tcp, unix })
     }
 

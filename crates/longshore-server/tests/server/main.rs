@@ -4,9 +4,9 @@
 
 mod activity;
 mod client;
+mod hostile;
 mod limits;
 mod monitoring;
-mod hostile;
 mod scram;
 mod tls;
 
