@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
 
@@ -37,6 +37,17 @@ impl Socket {
             Self::Tcp(stream) => stream.peer_addr().ok(),
             Self::Tls(stream) => stream.get_ref().0.peer_addr().ok(),
             Self::Unix(_) | Self::Closed => None,
+        }
+    }
+
+    /// Waits until there is something to read, without room for it.
+    async fn readable(&mut self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.readable().await,
+            Self::Unix(stream) => stream.readable().await,
+            // What has come may have been decrypted already.
+            Self::Tls(stream) => stream.fill_buf().await.map(|_| ()),
+            Self::Closed => Ok(()),
         }
     }
 }
@@ -175,6 +186,10 @@ impl Wire {
 
     /// Reads more bytes. A future that is dropped has read none.
     pub(crate) async fn fill(&mut self) -> Result<(), Failure> {
+        if self.read.capacity() == 0 {
+            // A client that is silent takes no room.
+            self.socket.readable().await?;
+        }
         // Room for all of a message that has begun.
         let needed = frontend::needed(&self.read).ok().flatten().unwrap_or_default();
         self.read.reserve(needed.saturating_sub(self.read.len()).clamp(READ_BYTES, SEND_BYTES));
