@@ -123,7 +123,12 @@ pub struct RowStream {
     /// Where they are not just those of the schema.
     types: Option<Arc<[TypeId]>>,
     command: &'static str,
+    /// What made them, with what it did, if that was kept.
+    plan: Option<PlanText>,
 }
+
+/// Tells what a plan did.
+type PlanText = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl RowStream {
     /// Rows that `stream` makes; every batch has `schema`.
@@ -131,7 +136,7 @@ impl RowStream {
         schema: SchemaRef,
         stream: impl Stream<Item = Result<RecordBatch, Error>> + Send + 'static,
     ) -> Self {
-        Self { schema, stream: Box::pin(stream), notice: None, types: None, command: SELECT }
+        Self { schema, stream: Box::pin(stream), notice: None, types: None, command: SELECT, plan: None }
     }
 
     /// Rows that are there already.
@@ -141,10 +146,10 @@ impl RowStream {
 
     /// The same rows, once all of them are made.
     pub(crate) async fn made(self) -> Result<Self, Error> {
-        let Self { schema, stream, notice, types, command } = self;
+        let Self { schema, stream, notice, types, command, plan } = self;
         let batches: Vec<RecordBatch> = stream.try_collect().await?;
         let made = Self::new(schema, futures::stream::iter(batches.into_iter().map(Ok)));
-        Ok(Self { notice, types, command, ..made })
+        Ok(Self { notice, types, command, plan, ..made })
     }
 
     /// The same rows, whose columns have these types.
@@ -159,9 +164,21 @@ impl RowStream {
 
     /// The same rows; errors are changed by `change`.
     pub(crate) fn with_errors(self, change: impl Fn(Error) -> Error + Send + 'static) -> Self {
-        let Self { schema, stream, notice, types, command } = self;
+        let Self { schema, stream, notice, types, command, plan } = self;
         let stream = stream.map(move |batch| batch.map_err(&change));
-        Self { schema, stream: Box::pin(stream), notice, types, command }
+        Self { schema, stream: Box::pin(stream), notice, types, command, plan }
+    }
+
+    /// The same rows, with what tells what has made them.
+    pub(crate) fn with_plan(self, plan: PlanText) -> Self {
+        Self { plan: Some(plan), ..self }
+    }
+
+    /// What has made the rows, with what each operator did so far, as `EXPLAIN ANALYZE` tells it. It is kept where
+    /// `log_min_duration_statement` is set; `None` elsewhere, and where no planner was needed.
+    #[must_use]
+    pub fn explained(&self) -> Option<String> {
+        self.plan.as_ref().map(|plan| plan())
     }
 
     /// What else is to be said, such as which records of a file were repaired.

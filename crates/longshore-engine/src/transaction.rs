@@ -32,7 +32,7 @@ pub(crate) use advisory::Scope;
 pub(crate) use block::Ended;
 use frozen::Frozen;
 pub(crate) use identity::Identity;
-pub(crate) use last_numbers::LastNumbers;
+pub(crate) use last_numbers::{LastNumbers, QueryLimits};
 use longshore_load::Control;
 use longshore_storage::{
     ColumnRange, Commit, Isolation, Owner, Relation, Savepoint, Snapshot, Time, Transaction, Transactions,
@@ -47,7 +47,7 @@ use safety::Safety;
 use savepoints::Open;
 pub(crate) use temporary::AtCommit;
 pub(crate) use time::{SessionTime, StatementTime};
-pub(crate) use waiting::Timeouts;
+pub(crate) use waiting::{Logging, Timeouts};
 
 use crate::catalog::{Catalog, CatalogLog, Table};
 use crate::{Error, ErrorKind};
@@ -100,6 +100,9 @@ impl StatementTransaction {
         time: &Arc<SessionTime>,
         forbids_changes: bool,
     ) -> Arc<Self> {
+        if let Some((activity, _)) = numbers.entered() {
+            activity.set_transaction(transaction.owner());
+        }
         Arc::new(Self {
             start: transaction.view().start(),
             owner: transaction.owner(),
@@ -253,6 +256,7 @@ pub(crate) struct Block {
     /// By what others know its session that wait for it.
     session: Owner,
     timeouts: Timeouts,
+    logging: Logging,
     /// Whether the database is only read.
     is_read_only: bool,
 }
@@ -281,8 +285,14 @@ impl Block {
             safety,
             session,
             timeouts: Timeouts::default(),
+            logging: Logging::default(),
             is_read_only,
         }
+    }
+
+    /// By what others know its session that wait for it.
+    pub(crate) fn session(&self) -> Owner {
+        self.session
     }
 
     /// What its session knows of time.
