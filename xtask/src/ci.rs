@@ -55,6 +55,9 @@ const fn fast(name: &'static str, about: &'static str, run: Run, fast: Run) -> S
 /// Of the random texts, statements and histories, the part that `--fast` tries.
 const FAST_SHARE: &str = "10";
 
+/// The same of a whole run, whose seeds are the same each time; `cargo test --workspace` tries all.
+const SHARE: &str = "3";
+
 const STEPS: &[Step] = &[
     fast("tidy", "house rules", tidy_step, tidy_step),
     fast("fmt", "rustfmt", fmt, fmt),
@@ -171,13 +174,20 @@ fn clippy() -> Result<Outcome, String> {
 }
 
 fn test() -> Result<Outcome, String> {
-    run(&mut cargo(&["test", "--locked", "--workspace"]))?;
-    Ok(Outcome::Passed)
+    tests(SHARE)
+}
+
+fn some_tests() -> Result<Outcome, String> {
+    tests(FAST_SHARE)
 }
 
 /// All tests, with a part of what they try at random.
-fn some_tests() -> Result<Outcome, String> {
-    run(cargo(&["test", "--locked", "--workspace"]).env("LONGSHORE_TEST_SHARE", FAST_SHARE))?;
+fn tests(share: &str) -> Result<Outcome, String> {
+    let mut test = cargo(&["test", "--locked", "--workspace"]);
+    if std::env::var_os("LONGSHORE_TEST_SHARE").is_none() {
+        test.env("LONGSHORE_TEST_SHARE", share);
+    }
+    run(&mut test)?;
     Ok(Outcome::Passed)
 }
 

@@ -14,7 +14,7 @@ use crate::described::rows;
 use crate::support::{open_simulated, runtime};
 
 /// What is done, one statement after the other.
-const STATEMENTS: [&str; 33] = [
+const STATEMENTS: [&str; 41] = [
     "CREATE TABLE t (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, a INTEGER NOT NULL, note TEXT UNIQUE)",
     "INSERT INTO t (a, note) VALUES (1, 'one'), (2, 'two'), (3, 'three')",
     "CREATE TABLE child (id INTEGER PRIMARY KEY, parent BIGINT REFERENCES t ON DELETE CASCADE)",
@@ -48,6 +48,14 @@ const STATEMENTS: [&str; 33] = [
     "CREATE TABLE lost AS SELECT 1 AS a",
     "DROP TABLE in_block",
     "ROLLBACK",
+    "BEGIN",
+    "ALTER TABLE in_block ADD COLUMN note TEXT",
+    "UPDATE in_block SET note = 'note ' || id",
+    "ALTER TABLE in_block ALTER COLUMN note SET NOT NULL",
+    "ALTER TABLE t DROP COLUMN a",
+    "INSERT INTO t (note) VALUES ('altered')",
+    "COMMIT",
+    "INSERT INTO in_block VALUES (30, NULL, 'behind')",
 ];
 
 /// Those of them that are backups, behind how many statements each is written, and where.
