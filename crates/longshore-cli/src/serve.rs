@@ -44,7 +44,7 @@ pub(crate) async fn run(config: Config, options: ServeOptions) -> Result<(), Fai
     let server = Server::bind(Arc::clone(&database), server).await;
     let server = server.map_err(|error| Reason::Message(error.to_string()))?;
     database.statements().set_entries_max(statements_max);
-    if let Some(watched) = watched {
+    if let Some(watched) = &watched {
         watched.set(&server);
     }
     let place = directory.map_or_else(|| "in memory".to_owned(), |path| path.display().to_string());
@@ -60,6 +60,9 @@ pub(crate) async fn run(config: Config, options: ServeOptions) -> Result<(), Fai
     let reload = tokio::spawn(reload(hang_up, server.certificates()));
     server.run(signals).await;
     reload.abort();
+    if let Some(watched) = watched {
+        watched.end();
+    }
     database.close()?;
     Ok(())
 }

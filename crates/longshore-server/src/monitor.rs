@@ -8,7 +8,7 @@ mod exposition;
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -36,7 +36,16 @@ pub struct Monitor {
 
 /// The server that is told of, once it is there.
 #[derive(Clone, Default)]
-pub struct Watched(Arc<OnceLock<Arc<Shared>>>);
+pub struct Watched(Arc<Mutex<State>>);
+
+#[derive(Default)]
+enum State {
+    /// The database is being opened.
+    #[default]
+    Starting,
+    Serving(Arc<Shared>),
+    Ended,
+}
 
 impl Monitor {
     /// Listens on an address.
@@ -86,14 +95,31 @@ impl Monitor {
 impl Watched {
     /// The server is there.
     pub fn set(&self, server: &Server) {
-        // There is one server.
-        let _ = self.0.set(Arc::clone(&server.shared));
+        *self.lock() = State::Serving(Arc::clone(&server.shared));
     }
 
+    /// The server has ended, and its database is nobody's here any more.
+    pub fn end(&self) {
+        *self.lock() = State::Ended;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
     /// Whether clients are let in, or why not.
     fn ready(&self) -> Result<&Arc<Shared>, &'static str> {
-        let shared = self.0.get().ok_or("starting")?;
-        if shared.ending.borrow().is_some() { Err("shutting down") } else { Ok(shared) }
+        match self {
+            Self::Starting => Err("starting"),
+            Self::Serving(shared) if shared.ending.borrow().is_none() => Ok(shared),
+            Self::Serving(_) | Self::Ended => Err("shutting down"),
+        }
+    }
+
+    fn server(&self) -> Option<&Arc<Shared>> {
+        if let Self::Serving(shared) = self { Some(shared) } else { None }
     }
 }
 
@@ -114,8 +140,9 @@ const OK: &str = "200 OK";
 
 /// What a path gives.
 fn answer(path: &str, watched: &Watched) -> Answer {
+    let state = watched.lock();
     match path.split('?').next().unwrap_or_default() {
-        "/health" | "/health/ready" => match watched.ready() {
+        "/health" | "/health/ready" => match state.ready() {
             Ok(_) => Answer::text(OK, "ready"),
             Err(why) => Answer::text("503 Service Unavailable", why),
         },
@@ -123,7 +150,7 @@ fn answer(path: &str, watched: &Watched) -> Answer {
         "/metrics" => Answer {
             status: OK,
             content_type: "text/plain; version=0.0.4; charset=utf-8",
-            body: exposition::text(watched.0.get(), watched.ready().is_ok()),
+            body: exposition::text(state.server(), state.ready().is_ok()),
         },
         _ => Answer::text("404 Not Found", "there are /metrics, /health/live and /health/ready"),
     }
