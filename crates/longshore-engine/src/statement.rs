@@ -322,12 +322,7 @@ fn settings_behind(
 /// Lets the session look through the schemas that its settings name by now, and its statements take as long as they say.
 fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Outcome, Error> {
     identity::follow(session)?;
-    if let Some((activity, _)) = session.block.numbers().entered() {
-        activity.set_application(session.settings.kept("application_name").unwrap_or_default());
-    }
-    session.block.set_timeouts(session.settings.timeouts());
-    session.block.set_logging(session.settings.logging());
-    session.block.numbers().limit_queries(session.settings.query_limits());
+    session.settings.apply(session.block);
     Ok(outcome)
 }
 

@@ -17,7 +17,7 @@ use sqlparser::ast::{ContextModifier, Expr, Set, Statement, UnaryOperator, Value
 
 use super::schemas;
 use super::settings::{bool_of, on_or_off};
-use crate::transaction::{Logging, QueryLimits, Timeouts};
+use crate::transaction::{Block, Logging, QueryLimits, Timeouts};
 use crate::{Error, Outcome, Report};
 
 /// What a setting takes.
@@ -199,8 +199,18 @@ impl ClientSettings {
         });
     }
 
+    /// Lets the statements of a session heed them, and others see what it calls itself.
+    pub(crate) fn apply(&self, block: &mut Block) {
+        if let Some((activity, _)) = block.numbers().entered() {
+            activity.set_application(self.kept("application_name").unwrap_or_default());
+        }
+        block.set_timeouts(self.timeouts());
+        block.set_logging(self.logging());
+        block.numbers().limit_queries(self.query_limits());
+    }
+
     /// How long statements may take.
-    pub(crate) fn timeouts(&self) -> Timeouts {
+    fn timeouts(&self) -> Timeouts {
         // Of most sessions nothing is set.
         let of = |name: &str| times::duration(self.values.get(name)?);
         Timeouts {
@@ -211,14 +221,14 @@ impl ClientSettings {
     }
 
     /// What each query may take.
-    pub(crate) fn query_limits(&self) -> QueryLimits {
+    fn query_limits(&self) -> QueryLimits {
         let of = |name: &str| sizes::bytes(self.values.get(name)?);
         let memory = of("query_memory_limit").map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         QueryLimits { memory, temp_file: of("temp_file_limit") }
     }
 
     /// What the log is to tell.
-    pub(crate) fn logging(&self) -> Logging {
+    fn logging(&self) -> Logging {
         let of = |name: &str| self.values.get(name).map(String::as_str);
         let slow = of("log_min_duration_statement").filter(|shown| *shown != "-1");
         let waits = of("log_lock_waits") == Some("on");
