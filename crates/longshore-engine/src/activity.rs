@@ -7,6 +7,7 @@
 
 mod copying;
 mod statements;
+mod temp_files;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,6 +20,7 @@ use longshore_storage::Owner;
 
 pub(crate) use copying::{CopyKind, CopyProgress, Copying, PipedFrom};
 pub use statements::{StatementEntry, Statements};
+pub(crate) use temp_files::TempFiles;
 
 use crate::catalog::RoleId;
 
@@ -29,13 +31,20 @@ pub(crate) struct Activities {
     /// Sessions that there were, these included.
     begun: AtomicU64,
     statements: Statements,
+    temp_files: Arc<TempFiles>,
     /// When the database was opened, in microseconds since 1970-01-01 UTC.
     since: i64,
 }
 
 impl Default for Activities {
     fn default() -> Self {
-        Self { sessions: Mutex::default(), begun: AtomicU64::new(0), statements: Statements::default(), since: now() }
+        Self {
+            sessions: Mutex::default(),
+            begun: AtomicU64::new(0),
+            statements: Statements::default(),
+            temp_files: Arc::default(),
+            since: now(),
+        }
     }
 }
 
@@ -159,6 +168,11 @@ impl Activities {
     /// What statements took.
     pub(crate) fn statements(&self) -> &Statements {
         &self.statements
+    }
+
+    /// What went to temporary files.
+    pub(crate) fn temp_files(&self) -> &Arc<TempFiles> {
+        &self.temp_files
     }
 
     /// When the database was opened, in microseconds since 1970-01-01 UTC.

@@ -63,11 +63,12 @@ impl Database {
         let memory = Memory::new(config.memory_limit);
         let catalog = Arc::new(Catalog::default());
         catalog.name_superuser(&config.superuser)?;
-        let queries = Queries::new(&config, Arc::clone(&catalog), Arc::clone(&memory))?;
+        let activities: Arc<Activities> = Arc::default();
+        let queries = Queries::new(&config, Arc::clone(&catalog), Arc::clone(&memory), activities.temp_files())?;
         let transactions = Transactions::new();
         let autovacuum = Arc::new(Autovacuum::start(&catalog, AutovacuumSettings::of(&config)));
         let (durable, is_read_only) = (OnceLock::new(), AtomicBool::new(false));
-        let (sessions, activities, base) = (Arc::default(), Arc::default(), None);
+        let (sessions, base) = (Arc::default(), None);
         Ok(Arc::new(Self {
             config,
             catalog,

@@ -22,6 +22,10 @@ pub struct DatabaseStatistics {
     pub memory_used: u64,
     /// Bytes that they may hold, if that is limited.
     pub memory_limit: Option<u64>,
+    /// Temporary files that queries have made.
+    pub temp_files: u64,
+    /// Bytes that queries have put into these.
+    pub temp_bytes: u64,
     /// How many sessions are about what.
     pub sessions: Vec<(Phase, u64)>,
     /// Of a durable database.
@@ -78,7 +82,10 @@ impl Database {
             [Phase::Active, Phase::Idle, Phase::IdleInTransaction, Phase::IdleInFailedTransaction, Phase::Untold];
         let sessions = self.activities.all();
         let of = |phase: Phase| sessions.iter().filter(|session| session.phase() == phase).count() as u64;
+        let (temp_files, temp_bytes) = self.activities.temp_files().get();
         DatabaseStatistics {
+            temp_files,
+            temp_bytes,
             transactions_committed: counts.committed,
             transactions_rolled_back: counts.rolled_back,
             lock_waits: counts.waits,

@@ -42,6 +42,7 @@ use super::planning::literals::Literals;
 use super::planning::time_operators::TimeOperators;
 use super::scan::morsels::BATCH_ROWS;
 use crate::Config;
+use crate::activity::TempFiles;
 use crate::sql::names::{CATALOG, SCHEMA};
 
 /// The least that they are where memory is limited.
@@ -50,7 +51,7 @@ const BATCH_ROWS_MIN: usize = 1024;
 const BYTES_PER_BATCH_ROW: usize = 64 << 10;
 
 /// The state that every statement starts from; it knows no tables yet.
-pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
+pub(super) fn state(config: &Config, memory: &Arc<Memory>, temp_files: &Arc<TempFiles>) -> SessionState {
     let mut session = SessionConfig::new()
         .with_target_partitions(config.threads)
         .with_batch_size(batch_rows(config))
@@ -78,7 +79,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>) -> SessionState {
     session.options_mut().execution.skip_physical_aggregate_schema_check = true;
     let mut state = SessionStateBuilder::new()
         .with_config(session)
-        .with_runtime_env(runtime(config, memory))
+        .with_runtime_env(runtime(config, memory, temp_files))
         .with_expr_planners(first_planners())
         .with_default_features()
         .with_optimizer_rules(logical_rules(config.optimizer))
@@ -162,8 +163,8 @@ fn batch_rows(config: &Config) -> usize {
     rows.next_power_of_two().clamp(BATCH_ROWS_MIN, BATCH_ROWS)
 }
 
-fn runtime(config: &Config, memory: &Arc<Memory>) -> Arc<RuntimeEnv> {
-    let disk = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(NamelessFiles::new()));
+fn runtime(config: &Config, memory: &Arc<Memory>, temp_files: &Arc<TempFiles>) -> Arc<RuntimeEnv> {
+    let disk = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(NamelessFiles::new(temp_files)));
     let mut runtime = RuntimeEnvBuilder::new().with_disk_manager_builder(disk);
     if let Some(limit) = config.memory_limit {
         runtime = runtime.with_memory_pool(Arc::new(SharedPool::new(Arc::clone(memory), limit, config.heap_bytes)));

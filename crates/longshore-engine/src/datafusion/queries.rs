@@ -45,6 +45,7 @@ use super::planning::planner::{Optimized, Planner};
 use super::planning::rules::Checks;
 use super::request::{Appended, Appending, Changing, ExecutionContext, NamedInputs, NamedRows};
 use super::{context, scan};
+use crate::activity::TempFiles;
 use crate::catalog::{Catalog, Rules, Table};
 use crate::sql::headings;
 use crate::text::FileRejects;
@@ -66,8 +67,13 @@ impl Queries {
     ///
     /// # Errors
     /// When the system does not give the threads.
-    pub(crate) fn new(config: &Config, catalog: Arc<Catalog>, memory: Arc<Memory>) -> Result<Self, Error> {
-        let (state, functions) = Functions::out_of(context::state(config, &memory));
+    pub(crate) fn new(
+        config: &Config,
+        catalog: Arc<Catalog>,
+        memory: Arc<Memory>,
+        temp_files: &Arc<TempFiles>,
+    ) -> Result<Self, Error> {
+        let (state, functions) = Functions::out_of(context::state(config, &memory, temp_files));
         let files =
             Files { catalog, memory, tuning: config.tuning(), control: Arc::new(Control::new()), rejects: None };
         Ok(Self { state, functions: Arc::new(functions), files, pool: Arc::new(Pool::start(config.threads)?) })

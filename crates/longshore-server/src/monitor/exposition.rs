@@ -107,6 +107,8 @@ fn of_database(text: &mut Text, database: &DatabaseStatistics) {
     if let Some(limit) = database.memory_limit {
         text.gauge("longshore_memory_limit_bytes", "What tables and queries may hold.", limit);
     }
+    text.counter("longshore_temp_files_total", "Temporary files that queries have made.", database.temp_files);
+    text.counter("longshore_temp_bytes_total", "Bytes that queries have put into these.", database.temp_bytes);
     if let Some(durable) = &database.durable {
         of_directory(text, durable);
     }

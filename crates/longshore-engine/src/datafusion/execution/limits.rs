@@ -13,17 +13,22 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool
 use datafusion::execution::runtime_env::RuntimeEnv;
 
 use super::spill::NamelessFiles;
+use crate::activity::TempFiles;
 use crate::transaction::QueryLimits;
 
 /// What the tasks of a query know, with its limits.
-pub(in crate::datafusion) fn limited(context: Arc<TaskContext>, limits: QueryLimits) -> Arc<TaskContext> {
+pub(in crate::datafusion) fn limited(
+    context: Arc<TaskContext>,
+    limits: QueryLimits,
+    temp_files: &Arc<TempFiles>,
+) -> Arc<TaskContext> {
     let mut runtime = RuntimeEnv::clone(&context.runtime_env());
     if let Some(limit) = limits.memory {
         let all = Arc::clone(&runtime.memory_pool);
         runtime.memory_pool = Arc::new(QueryPool { all, limit, taken: AtomicUsize::new(0) });
     }
     if let Some(limit) = limits.temp_file {
-        let files = Arc::new(NamelessFiles::up_to(limit));
+        let files = Arc::new(NamelessFiles::up_to(limit, temp_files));
         if let Ok(disk) = DiskManagerBuilder::default().with_temp_file_factory(files).build() {
             runtime.disk_manager = Arc::new(disk);
         }

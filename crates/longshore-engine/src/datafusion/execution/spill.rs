@@ -22,6 +22,7 @@ use datafusion::execution::spill_file::{SpillFile, SpillWriter, TempFileFactory}
 use futures::Stream;
 use futures::stream::try_unfold;
 
+use crate::activity::TempFiles;
 use crate::datafusion::errors::TEMP_FILES_TOO_LARGE;
 
 /// Bytes of a block, and at most so many are read at a time.
@@ -33,25 +34,25 @@ pub(in crate::datafusion) struct NamelessFiles(Arc<Shared>);
 
 impl NamelessFiles {
     /// Files in the system's folder for temporary files.
-    pub(in crate::datafusion) fn new() -> Self {
-        Self::in_folder(std::env::temp_dir())
+    pub(in crate::datafusion) fn new(counts: &Arc<TempFiles>) -> Self {
+        Self::in_folder(std::env::temp_dir(), Arc::clone(counts), None)
     }
 
     /// The same, of at most so many bytes together.
-    pub(in crate::datafusion) fn up_to(bytes_max: u64) -> Self {
-        let directory = std::env::temp_dir();
-        let bytes_max = Some(bytes_max);
-        Self(Arc::new(Shared { directory, made: AtomicU64::new(0), blocks: Mutex::default(), bytes_max }))
+    pub(in crate::datafusion) fn up_to(bytes_max: u64, counts: &Arc<TempFiles>) -> Self {
+        Self::in_folder(std::env::temp_dir(), Arc::clone(counts), Some(bytes_max))
     }
 
-    fn in_folder(directory: PathBuf) -> Self {
-        Self(Arc::new(Shared { directory, made: AtomicU64::new(0), blocks: Mutex::default(), bytes_max: None }))
+    fn in_folder(directory: PathBuf, counts: Arc<TempFiles>, bytes_max: Option<u64>) -> Self {
+        let (made, blocks) = (AtomicU64::new(0), Mutex::default());
+        Self(Arc::new(Shared { directory, made, blocks, bytes_max, counts }))
     }
 }
 
 impl TempFileFactory for NamelessFiles {
     fn create_temp_file(&self, _description: &str) -> Result<Arc<dyn SpillFile>> {
         let file = self.0.join().map_err(|error| self.0.told("make", &error))?;
+        self.0.counts.made();
         let blocks = Mutex::default();
         Ok(Arc::new(Spilled(Arc::new(Stretches {
             shared: Arc::clone(&self.0),
@@ -71,6 +72,7 @@ struct Shared {
     blocks: Mutex<Blocks>,
     /// Bytes of all files together, at most.
     bytes_max: Option<u64>,
+    counts: Arc<TempFiles>,
 }
 
 #[derive(Debug, Default)]
@@ -206,6 +208,7 @@ impl Stretches {
         let room = BLOCK_BYTES - at % BLOCK_BYTES;
         let written = self.file.write_at(&bytes[..bytes.len().min(room as usize)], self.place(at)?)?;
         self.bytes.store(at + written as u64, Ordering::Release);
+        self.shared.counts.written(written as u64);
         Ok(written)
     }
 
@@ -266,7 +269,7 @@ mod tests {
     #[tokio::test]
     async fn files_that_are_written_side_by_side_are_read_from_one_without_a_name() {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let files = NamelessFiles::in_folder(directory.path().to_owned());
+        let files = NamelessFiles::in_folder(directory.path().to_owned(), Arc::default(), None);
         let sizes = [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 3 * BLOCK_BYTES + 17];
         for round in 0..3 {
             let texts: Vec<Vec<u8>> = (round..).zip(sizes).map(|(seed, bytes)| text(bytes, seed)).collect();
@@ -295,7 +298,7 @@ mod tests {
     #[tokio::test]
     async fn blocks_of_files_that_are_gone_are_taken_again_and_readers_keep_theirs() {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let files = NamelessFiles::in_folder(directory.path().to_owned());
+        let files = NamelessFiles::in_folder(directory.path().to_owned(), Arc::default(), None);
         let write = |seed: u64| {
             let file = files.create_temp_file("rows").expect("a file");
             file.open_writer().expect("a writer").write_all(&text(2 * BLOCK_BYTES, seed)).expect("room");
@@ -315,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_not_there_is_told() {
-        let files = NamelessFiles::in_folder(PathBuf::from("/no/such/folder"));
+        let files = NamelessFiles::in_folder(PathBuf::from("/no/such/folder"), Arc::default(), None);
         let Err(error) = files.create_temp_file("rows") else { panic!("there is no such folder") };
         let text = error.to_string();
         assert!(text.contains("/no/such/folder") && text.contains("TMPDIR"), "{text}");

@@ -80,9 +80,10 @@ impl Planner {
     pub(in crate::datafusion) fn task_context(&self, plan: &Arc<dyn ExecutionPlan>) -> Arc<TaskContext> {
         if !describes_functions(plan) {
             let context = self.state.task_ctx();
-            return match self.transaction.numbers().query_limits() {
-                Some(limits) => limits::limited(context, limits),
-                None => context,
+            let numbers = self.transaction.numbers();
+            return match (numbers.query_limits(), numbers.entered()) {
+                (Some(limits), Some((_, all))) => limits::limited(context, limits, all.temp_files()),
+                _ => context,
             };
         }
         let Functions { scalar, higher_order, aggregate, window, table: _ } = self.functions.as_ref();

@@ -127,9 +127,12 @@ pub(super) fn pg_stat_database(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
     let numbers = catalog.transaction.numbers();
     let Some((_, all)) = numbers.entered() else { return };
     let counts = numbers.advisory().transactions().map(|transactions| transactions.counts()).unwrap_or_default();
+    let (temp_files, temp_bytes) = all.temp_files().get();
     rows.row([
         ("datid", DATABASE_OID.into()),
         ("datname", CATALOG.into()),
+        ("temp_files", number(temp_files).into()),
+        ("temp_bytes", number(temp_bytes).into()),
         ("numbackends", all.all().len().into()),
         ("xact_commit", number(counts.committed).into()),
         ("xact_rollback", number(counts.rolled_back).into()),
