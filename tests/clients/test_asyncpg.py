@@ -40,12 +40,23 @@ VALUES = [
     ("interval", dt.timedelta(days=400, seconds=1)),
     ("uuid", uuid.UUID(int=1)),
     ("jsonb", '{"a": 1}'),
-    pytest.param(
-        "integer[]",
-        [[1, 2], [3, 4]],
-        marks=pytest.mark.xfail(strict=True, reason="asyncpg asks for types with a parameter of oid[], which is called int8[]"),
-    ),
+    ("integer[]", [[1, 2], [3, 4]]),
     ("text[]", ["", None, "x,y"]),
+    ("boolean[]", [True, None]),
+    ("smallint[]", [1, -1]),
+    ("bigint[]", [1 << 40]),
+    ("real[]", [0.25]),
+    ("double precision[]", [1e-300]),
+    ("numeric[]", [decimal.Decimal("1.50"), None]),
+    ("varchar(20)[]", ["x y"]),
+    ("bytea[]", [b"\x00\xff", b""]),
+    ("date[]", [dt.date(2024, 1, 1)]),
+    ("time[]", [dt.time(1, 2)]),
+    ("timestamp[]", [dt.datetime(2030, 1, 2)]),
+    ("timestamptz[]", [dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)]),
+    ("interval[]", [dt.timedelta(days=1)]),
+    ("uuid[]", [uuid.UUID(int=1), None]),
+    ("jsonb[]", ['{"a": 1}']),
 ]
 
 
@@ -60,6 +71,20 @@ def test_values_return_as_they_went(type_name, value):
         return stored, cast, null
 
     assert run(work) == (value, value, None)
+
+
+@pytest.mark.parametrize(
+    "type_name,value",
+    [("oid", 4_000_000_000), ("name", "x"), ("regclass", None), ("xid", 7)],
+)
+def test_types_of_system_columns_have_arrays(type_name, value):
+    async def work(connection):
+        statement = await connection.prepare(f"SELECT $1::{type_name}[], $2::{type_name}")
+        types = [parameter.name for parameter in statement.get_parameters()]
+        row = await statement.fetchrow([value, None], None)
+        return types, row[0]
+
+    assert run(work) == ([f"{type_name}[]", type_name], [value, None])
 
 
 def test_parameters_get_their_types_from_where_they_stand():

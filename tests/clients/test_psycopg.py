@@ -39,6 +39,17 @@ VALUES = [
     ("integer[]", [1, None, 3]),
     ("text[]", ["a b", 'q"uote', "NULL", None]),
     ("numeric", None),
+    ("boolean[]", [True, None]),
+    ("smallint[]", [1, -1]),
+    ("bigint[]", [1 << 40]),
+    ("double precision[]", [0.1]),
+    ("numeric[]", [decimal.Decimal("1.50"), None]),
+    ("bytea[]", [b"\x00\xff", b""]),
+    ("date[]", [dt.date(2024, 1, 1)]),
+    ("timestamptz[]", [dt.datetime(2024, 7, 1, 12, 0, tzinfo=dt.timezone.utc)]),
+    ("interval[]", [dt.timedelta(days=1)]),
+    ("uuid[]", [uuid.UUID(int=1), None]),
+    ("integer[]", [[1, 2], [3, 4]]),
 ]
 
 

@@ -106,6 +106,12 @@ impl BuiltinType {
         Some((known, known.oid != oid))
     }
 
+    /// Whether its values are numbers of objects, which have four bytes without a sign.
+    #[must_use]
+    pub fn is_oid(&self) -> bool {
+        self.name.starts_with("reg") || matches!(self.name, "oid" | "xid")
+    }
+
     /// The type of the values of an Arrow array, and whether they are arrays of it. What PostgreSQL has no type for is text.
     #[must_use]
     pub fn of_values(data_type: &DataType) -> (&'static Self, bool) {
@@ -177,6 +183,12 @@ impl TypeId {
         Self { oid, length, modifier }
     }
 
+    /// A type without a modifier.
+    #[must_use]
+    pub fn of_builtin(known: &BuiltinType) -> Self {
+        Self::new((known, false), -1)
+    }
+
     /// That of the values of an Arrow array.
     #[must_use]
     pub fn of_values(data_type: &DataType) -> Self {
@@ -195,13 +207,16 @@ impl TypeId {
             None => BuiltinType::named(name).map(|known| (known, false)),
         });
         // A cast may leave the metadata of what was cast.
-        let fits = |known: &BuiltinType, is_array: bool| match field.data_type() {
-            DataType::List(_) => is_array,
-            data_type if data_type.is_integer() => !is_array && known.category == 'N',
-            data_type => !is_array && known.category != 'N' && data_type.is_string(),
+        let fits = |known: &BuiltinType, data_type: &DataType| match data_type {
+            data_type if data_type.is_integer() => known.is_oid(),
+            data_type => !known.is_oid() && data_type.is_string(),
+        };
+        let is_told = |known: &BuiltinType, is_array: bool| match field.data_type() {
+            DataType::List(element) => is_array && fits(known, element.data_type()),
+            data_type => !is_array && fits(known, data_type),
         };
         match told {
-            Some((known, is_array)) if fits(known, is_array) => Self::new((known, is_array), -1),
+            Some((known, is_array)) if is_told(known, is_array) => Self::new((known, is_array), -1),
             _ => Self::of_values(field.data_type()),
         }
     }
@@ -264,6 +279,9 @@ mod tests {
         assert_eq!(told(DataType::Utf8View, "oid"), 25);
         assert_eq!(told(DataType::Utf8View, "name"), 19);
         assert_eq!(told(DataType::new_list(DataType::Int64, true), "_oid"), 1028);
+        assert_eq!(told(DataType::new_list(DataType::Utf8View, true), "_oid"), 1009);
+        assert_eq!(told(DataType::new_list(DataType::Utf8View, true), "_name"), 1003);
+        assert_eq!(told(DataType::Int64, "_oid"), 20);
         assert_eq!(TypeId::of_field(&Field::new("a", DataType::Int64, true)).oid, 20);
     }
 

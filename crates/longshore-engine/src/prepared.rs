@@ -22,6 +22,7 @@ pub(crate) use shapes::{Shaped, Shapes};
 use crate::Error;
 use crate::catalog::{Catalog, RoleId};
 use crate::datafusion::PlanCache;
+use crate::sql::cursors::Declaration;
 use crate::sql::parameters::{self, fit};
 use crate::sql::shape::Literal;
 use crate::sql::{Parsed, asks_for_settings, build, is_change, row_locks, secrets, types};
@@ -48,6 +49,8 @@ pub struct Prepared {
     pub(crate) secrets: Vec<String>,
     /// Whether it may ask for settings of the session.
     pub(crate) asks_for_settings: bool,
+    /// The cursor that it declares with its rows, if it is a DECLARE.
+    pub(crate) cursor: Option<Box<Declaration>>,
 }
 
 /// What a statement was recognised as, and in which state of the catalog.
@@ -62,7 +65,7 @@ impl Prepared {
     pub(crate) fn of(parsed: Parsed, types: Vec<Option<DataType>>, catalog: &Catalog) -> Result<Self, Error> {
         match parsed {
             Parsed::Sql(statement) => Self::new(*statement, types, catalog),
-            _ => Err(Error::unsupported("only queries, INSERT, UPDATE, DELETE and MERGE can be prepared")),
+            _ => Err(Self::refused()),
         }
     }
 
@@ -76,7 +79,7 @@ impl Prepared {
                 | Statement::Delete(_)
                 | Statement::Merge(_)
         ) {
-            return Err(Error::unsupported("only queries, INSERT, UPDATE, DELETE and MERGE can be prepared"));
+            return Err(Self::refused());
         }
         let writes = match &statement {
             Statement::Query(query) => {
@@ -103,7 +106,17 @@ impl Prepared {
             allowed: Mutex::default(),
             secrets,
             asks_for_settings,
+            cursor: None,
         })
+    }
+
+    /// The same, with whose rows a cursor is declared.
+    pub(crate) fn declaring(self, declaration: Declaration) -> Self {
+        Self { cursor: Some(Box::new(declaration)), ..self }
+    }
+
+    pub(crate) fn refused() -> Error {
+        Error::unsupported("only queries, INSERT, UPDATE, DELETE, MERGE and DECLARE can be prepared")
     }
 
     /// Whether a role may execute it, in a state of the catalog: `check` is asked once for both.

@@ -123,6 +123,7 @@ pub struct RowStream {
     /// Where they are not just those of the schema.
     types: Option<Arc<[TypeId]>>,
     command: &'static str,
+    is_binary: bool,
 }
 
 impl RowStream {
@@ -131,7 +132,7 @@ impl RowStream {
         schema: SchemaRef,
         stream: impl Stream<Item = Result<RecordBatch, Error>> + Send + 'static,
     ) -> Self {
-        Self { schema, stream: Box::pin(stream), notice: None, types: None, command: SELECT }
+        Self { schema, stream: Box::pin(stream), notice: None, types: None, command: SELECT, is_binary: false }
     }
 
     /// Rows that are there already.
@@ -141,10 +142,10 @@ impl RowStream {
 
     /// The same rows, once all of them are made.
     pub(crate) async fn made(self) -> Result<Self, Error> {
-        let Self { schema, stream, notice, types, command } = self;
+        let Self { schema, stream, notice, types, command, is_binary } = self;
         let batches: Vec<RecordBatch> = stream.try_collect().await?;
         let made = Self::new(schema, futures::stream::iter(batches.into_iter().map(Ok)));
-        Ok(Self { notice, types, command, ..made })
+        Ok(Self { notice, types, command, is_binary, ..made })
     }
 
     /// The same rows, whose columns have these types.
@@ -159,9 +160,9 @@ impl RowStream {
 
     /// The same rows; errors are changed by `change`.
     pub(crate) fn with_errors(self, change: impl Fn(Error) -> Error + Send + 'static) -> Self {
-        let Self { schema, stream, notice, types, command } = self;
+        let Self { stream, .. } = self;
         let stream = stream.map(move |batch| batch.map_err(&change));
-        Self { schema, stream: Box::pin(stream), notice, types, command }
+        Self { stream: Box::pin(stream), ..self }
     }
 
     /// What else is to be said, such as which records of a file were repaired.
@@ -182,6 +183,17 @@ impl RowStream {
     #[must_use]
     pub fn command(&self) -> &'static str {
         self.command
+    }
+
+    /// Whether they were asked for in PostgreSQL's binary format, as those of a binary cursor are.
+    #[must_use]
+    pub fn is_binary(&self) -> bool {
+        self.is_binary
+    }
+
+    /// The same rows, asked for in PostgreSQL's binary format.
+    pub(crate) fn in_binary(self) -> Self {
+        Self { is_binary: true, ..self }
     }
 
     /// Names and types of the columns.

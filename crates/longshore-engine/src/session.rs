@@ -15,11 +15,11 @@ use crate::catalog::SearchPath;
 use crate::database::OpenSession;
 use crate::prepared::{Prepared, Shapes};
 use crate::report::without;
-use crate::sql::{declared_types, secrets};
+use crate::sql::{self, declared_types, secrets};
 use crate::statement::CopyBegin;
-use crate::statement::{Arguments, ClientSettings, SessionContext, SharedWriter, Streams, prepare, temporary};
+use crate::statement::{Arguments, ClientSettings, Cursors, SessionContext, SharedWriter, Streams, prepare, temporary};
 use crate::transaction::{Block, Identity};
-use crate::{Database, Description, Error, Outcome, panics, statement};
+use crate::{Database, Description, Error, Outcome, ResultColumns, panics, statement};
 use deadline::Deadline;
 
 /// Executes statements, one after the other.
@@ -36,6 +36,7 @@ pub struct Session {
     prepared: prepare::Named,
     settings: ClientSettings,
     shapes: Shapes,
+    cursors: Cursors,
     /// Counts it among those of its role, if it has signed in.
     open: Option<OpenSession>,
 }
@@ -85,6 +86,7 @@ impl Session {
             prepared,
             settings,
             shapes,
+            cursors: Cursors::default(),
             open: None,
         }
     }
@@ -176,6 +178,18 @@ impl Session {
         panics::caught_in(Box::pin(statement::describe(self.context(&database, &control), prepared))).await
     }
 
+    /// Names and types of the columns of a cursor that the session has declared by this name, if there is one.
+    #[must_use]
+    pub fn cursor_columns(&self, name: &str) -> Option<ResultColumns> {
+        self.cursors.columns(name)
+    }
+
+    /// The columns of the cursor from which the statement `sql` fetches, if it is a FETCH from one that there is.
+    #[must_use]
+    pub fn fetched_columns(&self, sql: &str) -> Option<ResultColumns> {
+        self.cursors.columns(&sql::fetched_cursor(sql)?)
+    }
+
     /// From now on COPY without FORMAT reads STDIN and writes STDOUT in PostgreSQL's text format, as its programs expect it, not
     /// as CSV.
     pub fn copy_postgres_text(&mut self) {
@@ -187,6 +201,9 @@ impl Session {
     /// # Errors
     /// As [`Session::execute`], and when there are not as many values as parameters.
     pub async fn execute_prepared(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
+        if prepared.cursor.is_some() {
+            return Box::pin(self.declare_prepared(prepared, values)).await;
+        }
         let control = self.take_control();
         let arguments = Arguments::Values(values);
         let (database, deadline) = (self.seen(), self.deadline(&control));
@@ -202,6 +219,13 @@ impl Session {
         }
         self.keep_control(control);
         outcome
+    }
+
+    async fn declare_prepared(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
+        let (control, database) = (self.take_control(), self.seen());
+        let arguments = Arguments::Values(values);
+        let declared = statement::declare_prepared(self.context(&database, &control), prepared, arguments);
+        panics::caught_in(Box::pin(declared)).await
     }
 
     /// The control of a statement that begins; the next one gets another.
@@ -254,6 +278,7 @@ impl Session {
             streams: &mut self.streams,
             settings: &mut self.settings,
             shapes: &mut self.shapes,
+            cursors: &mut self.cursors,
             control,
         }
     }

@@ -14,6 +14,7 @@ pub(crate) mod cast_names;
 pub(crate) mod check_option;
 pub(crate) mod copy;
 mod create_as;
+pub(crate) mod cursors;
 pub(crate) mod declared_types;
 pub(crate) mod deferrable;
 mod depth;
@@ -87,6 +88,7 @@ use alter::{Action, AlterTable};
 use backup::BackupStatement;
 use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, ImportStatement};
 use create_as::WithData;
+use cursors::CursorStatement;
 use dialect::LongshoreDialect;
 use domain::DomainStatement;
 use grants::PrivilegeStatement;
@@ -142,11 +144,24 @@ pub(crate) enum Parsed {
     Identity(SetIdentity),
     /// GRANT, REVOKE and ALTER DEFAULT PRIVILEGES.
     Privilege(Box<PrivilegeStatement>),
+    /// DECLARE, FETCH, MOVE and CLOSE.
+    Cursor(Box<CursorStatement>),
 }
 
 /// Parses exactly one statement, with or without a semicolon behind it.
 pub(crate) fn parse(sql: &str) -> Result<Parsed, Error> {
     depth::with_stack(sql, || parse_limited(sql))
+}
+
+/// The cursor from which a statement fetches, if it is a FETCH.
+pub(crate) fn fetched_cursor(sql: &str) -> Option<String> {
+    match parse(sql).ok()? {
+        Parsed::Cursor(statement) => match *statement {
+            CursorStatement::Fetch(fetch) if !fetch.is_move => Some(fetch.name),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Whether a statement may ask for settings: by `current_setting` or `pg_settings`.
@@ -198,6 +213,10 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     if let Some(parts) = schema_elements::split(sql, &tokens)? {
         return Ok(Parsed::SchemaElements(parts));
     }
+    if let Some(cursor) = cursors::statement(sql, &tokens)? {
+        return Ok(Parsed::Cursor(Box::new(cursor)));
+    }
+    cursors::refuse_current_of(&tokens)?;
     synonyms::spell_out(&mut tokens);
     like::read_tokens(&mut tokens);
     let has_subscripts = subscripts::read_tokens(&mut tokens);
@@ -302,7 +321,8 @@ fn write_out_parts(parsed: &mut Parsed) -> Result<(), Error> {
         | Parsed::SetConstraints(_)
         | Parsed::Role(_)
         | Parsed::Identity(_)
-        | Parsed::Privilege(_) => {}
+        | Parsed::Privilege(_)
+        | Parsed::Cursor(_) => {}
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ mod client_settings;
 mod copy;
 mod create;
 mod create_from;
+mod cursors;
 mod describe;
 mod discard;
 mod drop;
@@ -68,6 +69,7 @@ mod view;
 mod with_changes;
 
 pub(crate) use client_settings::ClientSettings;
+pub(crate) use cursors::{Cursors, declare_prepared};
 pub(crate) use describe::describe;
 pub(crate) use run_prepared::{Arguments, execute_prepared};
 pub(crate) use set_config::begin_session;
@@ -151,7 +153,24 @@ pub(crate) struct SessionContext<'a> {
     pub(crate) streams: &'a mut Streams,
     pub(crate) settings: &'a mut ClientSettings,
     pub(crate) shapes: &'a mut Shapes,
+    pub(crate) cursors: &'a mut Cursors,
     pub(crate) control: &'a Arc<Control>,
+}
+
+impl SessionContext<'_> {
+    /// The same, for a part of what is executed.
+    fn again(&mut self) -> SessionContext<'_> {
+        SessionContext {
+            database: self.database,
+            block: self.block,
+            prepared: self.prepared,
+            streams: self.streams,
+            settings: self.settings,
+            shapes: self.shapes,
+            cursors: self.cursors,
+            control: self.control,
+        }
+    }
 }
 
 /// Executes one statement, in the session's transaction block or in a transaction of its own.
@@ -167,6 +186,9 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
     if let Parsed::SchemaElements(parts) = parsed {
         return schema_elements::create(session, parts).await;
     }
+    if let Parsed::Cursor(statement) = parsed {
+        return cursors::execute(session, *statement).await;
+    }
     match &parsed {
         Parsed::Empty => return Ok(Outcome::done("")),
         Parsed::Identity(set) => {
@@ -177,7 +199,16 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
             if !transaction::ends_block(statement) {
                 session.block.refuse_if_failed()?;
             }
+            if matches!(statement.as_ref(), Statement::Commit { .. })
+                && let Err(error) = session.cursors.hold(session.block, session.control).await
+            {
+                session.block.rollback(false)?;
+                session.cursors.follow(statement, false, session.block);
+                return Err(error);
+            }
             if let Some(outcome) = transaction::control(session.block, session.control, statement) {
+                let is_committed = matches!(&outcome, Ok(Outcome::Done { tag, .. }) if tag == "COMMIT");
+                session.cursors.follow(statement, is_committed, session.block);
                 settings_behind(&mut session, statement, &outcome)?;
                 let outcome = outcome.inspect_err(|_| session.block.fail())?;
                 session.block.wait_until_safe().await?;
@@ -349,6 +380,7 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Role(statement) => roles::run(context, &statement),
         Parsed::Privilege(statement) => Box::pin(grants::run(context, &statement)).await,
         Parsed::Identity(_) => Err(Error::internal("who a session acts as is no matter of a transaction")),
+        Parsed::Cursor(_) => Err(Error::internal("cursors are a matter of the session")),
         Parsed::SchemaElements(_) => Err(Error::internal("what is made with a schema is a statement of its own")),
         Parsed::Sql(statement) => Box::pin(execute_tree(context, *statement)).await,
     }

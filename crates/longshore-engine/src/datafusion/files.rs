@@ -12,6 +12,7 @@ pub(super) mod plain;
 mod prune;
 mod report;
 mod row_group;
+pub(super) mod rows_once;
 pub(super) mod text_source;
 mod text_table;
 pub(super) mod written;

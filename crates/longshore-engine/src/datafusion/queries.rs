@@ -139,7 +139,7 @@ impl Queries {
             planner.define_rows(&name, rows).map_err(from_datafusion)?;
         }
         if let Some((name, source)) = inputs.source {
-            planner.define(&name, source, self.files.tuning.threads);
+            planner.define(&name, source, self.files.tuning.threads).map_err(from_datafusion)?;
         }
         Box::pin(self.run_query(planner, statement, context)).await
     }
@@ -247,7 +247,7 @@ impl Queries {
         let (relation, rules) = (&table.relation, table.rules());
         let checks = Checks::of_rows(&planner, &table.name, relation.schema(), &rules)?;
         if let Some((name, source)) = source {
-            planner.define(&name, source, threads);
+            planner.define(&name, source, threads).map_err(from_datafusion)?;
         }
         let (planner, source, physical) =
             Box::pin(self.plan_insert(planner, statement, table, &rules, context)).await?;

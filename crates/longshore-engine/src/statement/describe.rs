@@ -48,6 +48,7 @@ async fn of_statement(context: &Context<'_>, prepared: &Prepared) -> Result<Desc
         Statement::Merge(merge) if merge.output.is_none() => None,
         other => return Err(refused(&refuse::name(other))),
     };
+    let columns = columns.filter(|_| prepared.cursor.is_none());
     Ok(Description { parameters: describing.oids()?, columns })
 }
 
@@ -67,7 +68,7 @@ fn of_point_query(context: &Context<'_>, prepared: &Prepared) -> Option<Descript
         let columns = plan
             .columns()
             .map(|(schema, types)| ResultColumns { schema: Arc::clone(schema), types: Arc::clone(types) });
-        Some(Description { parameters, columns })
+        Some(Description { parameters, columns: columns.filter(|_| prepared.cursor.is_none()) })
     })??;
     let is_whole = described.parameters.len() == prepared.parameters() && prepared.types.iter().all(Option::is_none);
     is_whole.then_some(described)

@@ -238,6 +238,14 @@ impl Block {
         }
     }
 
+    /// How many savepoints the open block has.
+    pub(crate) fn savepoints(&self) -> usize {
+        match &self.state {
+            State::Idle => 0,
+            State::Open(open) | State::Failed(open) => open.marks.len(),
+        }
+    }
+
     /// Sets a savepoint.
     ///
     /// # Errors

@@ -95,7 +95,7 @@ impl SessionTime {
 }
 
 /// Microseconds since 1970-01-01 UTC.
-pub(super) fn micros_now() -> i64 {
+pub(crate) fn micros_now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }

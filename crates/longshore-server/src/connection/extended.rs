@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use arrow_schema::FieldRef;
-use longshore_engine::{Control, Description, Outcome, Prepared, ResultColumns, RowStream};
+use longshore_engine::{Control, Description, Malformed, Outcome, Prepared, ResultColumns, RowStream};
 use longshore_storage::Datum;
 
 use super::outcome::{Sending, Sent, columns_of};
@@ -12,7 +12,7 @@ use crate::errors::Told;
 use crate::protocol::backend;
 use crate::protocol::frontend::{Bind, Format, Formats, Message, Named};
 use crate::stream::Failure;
-use crate::values::parameters::{Malformed, Value};
+use crate::values::parameters::Value;
 
 /// Rows that Execute without a limit asks for.
 const ALL_ROWS: usize = 0;
@@ -192,7 +192,10 @@ impl Connection {
             Ok(statement) => statement,
             Err(told) => return Ok(Err(told)),
         };
-        if statement.prepared.is_some() {
+        if statement.word == "FETCH" {
+            // To execute it would move the cursor.
+            drop(statement.columns.set(self.session.fetched_columns(&statement.sql)));
+        } else if statement.prepared.is_some() {
             if statement.parameters.get().is_none()
                 && let Err(told) = self.describe(&statement).await?
             {
@@ -219,12 +222,17 @@ impl Connection {
     }
 
     async fn describe_portal(&mut self, name: &str) -> Done<()> {
-        let Some(portal) = self.portals.get(name) else { return Ok(Err(no_portal(name))) };
+        let Some(portal) = self.portals.get(name) else {
+            // Cursors of SQL are portals to clients.
+            let Some(columns) = self.session.cursor_columns(name) else { return Ok(Err(no_portal(name))) };
+            backend::row_description(&mut self.wire.out, &columns, &Formats::All(Format::Text));
+            return Ok(Ok(()));
+        };
         let (statement, formats) = (Arc::clone(&portal.statement), portal.formats.clone());
         if statement.columns.get().is_none() {
             let is_reading = match &statement.prepared {
                 Some(prepared) => !prepared.changes_rows(),
-                None => gives_rows(&statement.word),
+                None => gives_rows(&statement.word) || statement.word == "FETCH",
             };
             if is_reading && matches!(portal.state, State::Bound) {
                 // It will be executed in any case; planned twice it would take twice as long.
@@ -361,7 +369,7 @@ fn is_prepared(word: &str, sql: &str) -> bool {
     match word {
         // Settings are the session's own affair.
         "SELECT" => !sql.to_ascii_lowercase().contains("set_config"),
-        "WITH" | "VALUES" | "TABLE" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "FROM" => true,
+        "WITH" | "VALUES" | "TABLE" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "FROM" | "DECLARE" => true,
         "" => sql.trim_start().starts_with('('),
         _ => false,
     }
@@ -387,6 +395,7 @@ fn malformed_parameter(malformed: Malformed, at: usize) -> Told {
         Malformed::Encoding => {
             Told::error("22021", format!("invalid byte sequence for encoding \"UTF8\" in parameter ${number}"))
         }
+        Malformed::Range(of) => Told::error("22008", format!("{of} out of range in parameter ${number}")),
         Malformed::Binary => Told::error("22P03", format!("incorrect binary data format in bind parameter {number}")),
         Malformed::Type(oid) => Told::error(
             "0A000",

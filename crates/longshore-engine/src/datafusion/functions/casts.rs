@@ -97,6 +97,11 @@ impl PostgresCasts {
     }
 }
 
+/// Whether a cast to this field is followed by a look at the value, as that of a text with a length.
+pub(super) fn is_checked(field: &Field) -> bool {
+    Length::of(field).is_some() || Enumeration::of(field).is_some()
+}
+
 /// `expr` in the type `to`, where both are types of numbers.
 pub(in crate::datafusion) fn cast_number(expr: Expr, to: &DataType, schema: &DFSchema) -> Result<Expr> {
     let from = expr.get_type(schema)?;

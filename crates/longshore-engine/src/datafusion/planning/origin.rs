@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::FieldRef;
+use datafusion::common::Column;
 use datafusion::datasource::source_as_provider;
-use datafusion::logical_expr::{Distinct, Expr, JoinType, LogicalPlan};
+use datafusion::logical_expr::{Distinct, Expr, ExprSchemable, JoinType, LogicalPlan};
 use longshore_storage::ColumnType;
 
 use crate::TypeId;
@@ -17,9 +19,30 @@ pub(in crate::datafusion) fn types(plan: &LogicalPlan) -> Arc<[TypeId]> {
         .map(|(at, field)| match column_type(plan, at) {
             // What was computed of columns of DECIMAL may have another precision.
             Some(column_type) if column_type.arrow() == *field.data_type() => TypeId::of_column(column_type),
-            _ => TypeId::of_field(field),
+            _ => match cast(plan, at) {
+                Some(target) if target.data_type() == field.data_type() => TypeId::of_field(&target),
+                _ => TypeId::of_field(field),
+            },
         })
         .collect()
+}
+
+/// The field that a cast names which a column of a plan is: the metadata of the column may be those of what was cast.
+fn cast(plan: &LogicalPlan, at: usize) -> Option<FieldRef> {
+    let LogicalPlan::Projection(projection) = plan else { return None };
+    let mut expr = projection.expr.get(at)?;
+    while let Expr::Alias(alias) = expr {
+        expr = &alias.expr;
+    }
+    match expr {
+        Expr::Cast(cast) => Some(Arc::clone(&cast.field)),
+        Expr::Column(column) => cast_below(&projection.input, column),
+        _ => None,
+    }
+}
+
+fn cast_below(input: &LogicalPlan, column: &Column) -> Option<FieldRef> {
+    cast(input, input.schema().maybe_index_of_column(column)?)
 }
 
 /// The type of the column of a table that a column of a plan shows as it is; `None` if it is computed.
@@ -31,7 +54,10 @@ pub(in crate::datafusion) fn column_type(plan: &LogicalPlan, at: usize) -> Optio
         }
         match expr {
             Expr::Column(column) => column_type(input, input.schema().maybe_index_of_column(column)?),
-            Expr::ScalarFunction(call) if gives_uuid(call.func.name()) => Some(ColumnType::Uuid),
+            Expr::ScalarFunction(call) if gives_uuid(call.func.name()) => {
+                let is_array = expr.get_type(input.schema()).is_ok_and(|given| given.is_nested());
+                if is_array { ColumnType::Uuid.array() } else { Some(ColumnType::Uuid) }
+            }
             _ => None,
         }
     };

@@ -1,4 +1,4 @@
-//! `pg_stat_activity`: the session that asks; `pg_settings`: its settings.
+//! `pg_stat_activity`: the session that asks; `pg_settings`: its settings; `pg_cursors`: its cursors.
 
 use super::super::SystemCatalog;
 use super::super::objects::{DATABASE_OID, OWNER_OID};
@@ -16,6 +16,19 @@ pub(super) fn pg_stat_activity(_: &SystemCatalog, rows: &mut Rows<'_>) {
         ("state", "active".into()),
         ("backend_type", "client backend".into()),
     ]);
+}
+
+pub(super) fn pg_cursors(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
+    for cursor in catalog.transaction.numbers().cursors() {
+        rows.row([
+            ("name", cursor.name.into()),
+            ("statement", cursor.statement.into()),
+            ("is_holdable", cursor.is_holdable.into()),
+            ("is_binary", cursor.is_binary.into()),
+            ("is_scrollable", cursor.is_scrollable.into()),
+            ("creation_time", cursor.created.into()),
+        ]);
+    }
 }
 
 pub(super) fn pg_settings(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
