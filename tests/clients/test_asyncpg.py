@@ -40,7 +40,8 @@ VALUES = [
     ("interval", dt.timedelta(days=400, seconds=1)),
     ("uuid", uuid.UUID(int=1)),
     ("jsonb", '{"a": 1}'),
-    ("integer[]", [[1, 2], [3, 4]]),
+    ("integer[]", [1, None, 3]),
+    ("integer[][]", [[1, 2], [3, 4]]),
     ("text[]", ["", None, "x,y"]),
     ("boolean[]", [True, None]),
     ("smallint[]", [1, -1]),
@@ -150,3 +151,43 @@ def test_errors_keep_the_connection():
         return await connection.fetchval("SELECT 1")
 
     assert run(work) == 1
+
+
+def test_changes_are_described():
+    async def work(connection):
+        await connection.execute("CREATE TEMP TABLE t (k int PRIMARY KEY, u uuid, n numeric(8,2))")
+        await connection.execute("CREATE TEMP TABLE log (k int, n numeric(8,2))")
+        with_change = await connection.prepare(
+            "WITH made AS (INSERT INTO t (k, u, n) VALUES ($1, $2, $3) RETURNING k, u, n),"
+            " noted AS (INSERT INTO log SELECT k, n FROM made) SELECT u, n + $4 AS more, k FROM made"
+        )
+        types = [parameter.name for parameter in with_change.get_parameters()]
+        columns = [(column.name, column.type.name) for column in with_change.get_attributes()]
+        made = await with_change.fetchrow(1, uuid.UUID(int=7), decimal.Decimal("1.25"), decimal.Decimal(1))
+        before = await connection.fetch("WITH s AS (SELECT 2 AS k) INSERT INTO t SELECT k, NULL, $1 FROM s RETURNING k, n", decimal.Decimal(3))
+        merged = await connection.fetch(
+            "MERGE INTO t USING (VALUES (1, $1::numeric), (9, 0)) AS s (k, n) ON t.k = s.k"
+            " WHEN MATCHED THEN UPDATE SET n = s.n WHEN NOT MATCHED THEN INSERT (k, n) VALUES (s.k, s.n)"
+            " RETURNING merge_action(), t.k, t.n, s.n AS given",
+            decimal.Decimal(5),
+        )
+        logged = await connection.fetchval("SELECT count(*) FROM log")
+        return types, columns, tuple(made), [tuple(row) for row in before], sorted(tuple(row) for row in merged), logged
+
+    number = decimal.Decimal
+    assert run(work) == (
+        ["int4", "uuid", "numeric", "numeric"],
+        [("u", "uuid"), ("more", "numeric"), ("k", "int4")],
+        (uuid.UUID(int=7), number("2.25"), 1),
+        [(2, number("3.00"))],
+        [("INSERT", 9, number("0.00"), number(0)), ("UPDATE", 1, number("5.00"), number(5))],
+        1,
+    )
+
+
+def test_settings_are_set_by_parameters():
+    async def work(connection):
+        told = await connection.fetchval("SELECT set_config($1, $2, $3)", "application_name", "by parameter", False)
+        return told, await connection.fetchval("SHOW application_name")
+
+    assert run(work) == ("by parameter", "by parameter")

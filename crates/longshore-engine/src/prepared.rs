@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_load::Control;
 use longshore_storage::{ColumnType, Datum};
-use sqlparser::ast::{DataType, Expr, Statement};
+use sqlparser::ast::{DataType, Expr, Statement, Value};
 
 pub(crate) use point_query::{Done, PointQueryPlan};
 pub(crate) use shapes::{Shaped, Shapes};
@@ -49,8 +49,17 @@ pub struct Prepared {
     pub(crate) secrets: Vec<String>,
     /// Whether it may ask for settings of the session.
     pub(crate) asks_for_settings: bool,
-    /// The cursor that it declares with its rows, if it is a DECLARE.
-    pub(crate) cursor: Option<Box<Declaration>>,
+    /// What it does to its session, if it is about that.
+    pub(crate) of_session: Option<Box<OfSession>>,
+}
+
+/// What a prepared statement does to the session that executes it.
+#[derive(Debug)]
+pub(crate) enum OfSession {
+    /// It declares a cursor with its rows.
+    Declares(Declaration),
+    /// It calls `set_config`.
+    Sets,
 }
 
 /// What a statement was recognised as, and in which state of the catalog.
@@ -106,13 +115,23 @@ impl Prepared {
             allowed: Mutex::default(),
             secrets,
             asks_for_settings,
-            cursor: None,
+            of_session: None,
         })
     }
 
     /// The same, with whose rows a cursor is declared.
     pub(crate) fn declaring(self, declaration: Declaration) -> Self {
-        Self { cursor: Some(Box::new(declaration)), ..self }
+        Self { of_session: Some(Box::new(OfSession::Declares(declaration))), ..self }
+    }
+
+    /// The same, which calls `set_config`.
+    pub(crate) fn setting(self) -> Self {
+        Self { of_session: Some(Box::new(OfSession::Sets)), ..self }
+    }
+
+    /// Whether it declares a cursor.
+    pub(crate) fn declares(&self) -> bool {
+        matches!(self.of_session.as_deref(), Some(OfSession::Declares(_)))
     }
 
     pub(crate) fn refused() -> Error {
@@ -213,6 +232,10 @@ impl Prepared {
     /// Arguments as they stand in the place of parameters.
     pub(crate) fn texts(&self, arguments: impl Iterator<Item = Expr>) -> Vec<Expr> {
         let cast = |(number, argument): (usize, Expr)| match self.types.get(number).and_then(Option::as_ref) {
+            // As it would be written there: beside a number, a text is one.
+            None if matches!(&argument, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_))) => {
+                argument
+            }
             None => Expr::Nested(Box::new(argument)),
             Some(data_type) => build::cast_as(argument, data_type.clone()),
         };

@@ -170,8 +170,7 @@ impl Session {
     /// What a prepared statement takes and gives: it is planned, not executed.
     ///
     /// # Errors
-    /// Whatever is wrong with the statement, as far as planning shows it; and for those that cannot be planned by themselves,
-    /// WITH that changes rows and MERGE with RETURNING.
+    /// Whatever is wrong with the statement, as far as planning shows it.
     pub async fn describe(&mut self, prepared: &Prepared) -> Result<Description, Error> {
         let control = self.take_control();
         let database = self.seen();
@@ -201,8 +200,8 @@ impl Session {
     /// # Errors
     /// As [`Session::execute`], and when there are not as many values as parameters.
     pub async fn execute_prepared(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
-        if prepared.cursor.is_some() {
-            return Box::pin(self.declare_prepared(prepared, values)).await;
+        if prepared.of_session.is_some() {
+            return Box::pin(self.execute_of_session(prepared, values)).await;
         }
         let control = self.take_control();
         let arguments = Arguments::Values(values);
@@ -221,11 +220,10 @@ impl Session {
         outcome
     }
 
-    async fn declare_prepared(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
+    async fn execute_of_session(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
         let (control, database) = (self.take_control(), self.seen());
-        let arguments = Arguments::Values(values);
-        let declared = statement::declare_prepared(self.context(&database, &control), prepared, arguments);
-        panics::caught_in(Box::pin(declared)).await
+        let executed = statement::execute_of_session(self.context(&database, &control), prepared, values);
+        panics::caught_in(Box::pin(executed)).await
     }
 
     /// The control of a statement that begins; the next one gets another.

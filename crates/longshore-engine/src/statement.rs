@@ -51,6 +51,7 @@ mod run_prepared;
 mod schema_elements;
 mod schemas;
 mod sequence;
+mod session_context;
 mod set_config;
 mod setting_calls;
 mod settings;
@@ -69,9 +70,10 @@ mod view;
 mod with_changes;
 
 pub(crate) use client_settings::ClientSettings;
-pub(crate) use cursors::{Cursors, declare_prepared};
+pub(crate) use cursors::Cursors;
 pub(crate) use describe::describe;
-pub(crate) use run_prepared::{Arguments, execute_prepared};
+pub(crate) use run_prepared::{Arguments, execute_of_session, execute_prepared};
+pub(crate) use session_context::SessionContext;
 pub(crate) use set_config::begin_session;
 pub use streams::CopyBegin;
 pub(crate) use streams::{SharedWriter, Streams};
@@ -89,7 +91,6 @@ use reset::reset_settings;
 
 use crate::catalog::{Entry, RoleId, SearchPath};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
-use crate::prepared::Shapes;
 use crate::sql::{self, Parsed, build};
 use crate::transaction::{Block, Nature, Rerun, Run, StatementTransaction};
 use crate::{Database, Error, Outcome};
@@ -145,34 +146,6 @@ impl Context<'_> {
     }
 }
 
-/// What of a session its statements work with.
-pub(crate) struct SessionContext<'a> {
-    pub(crate) database: &'a Arc<Database>,
-    pub(crate) block: &'a mut Block,
-    pub(crate) prepared: &'a mut prepare::Named,
-    pub(crate) streams: &'a mut Streams,
-    pub(crate) settings: &'a mut ClientSettings,
-    pub(crate) shapes: &'a mut Shapes,
-    pub(crate) cursors: &'a mut Cursors,
-    pub(crate) control: &'a Arc<Control>,
-}
-
-impl SessionContext<'_> {
-    /// The same, for a part of what is executed.
-    fn again(&mut self) -> SessionContext<'_> {
-        SessionContext {
-            database: self.database,
-            block: self.block,
-            prepared: self.prepared,
-            streams: self.streams,
-            settings: self.settings,
-            shapes: self.shapes,
-            cursors: self.cursors,
-            control: self.control,
-        }
-    }
-}
-
 /// Executes one statement, in the session's transaction block or in a transaction of its own.
 pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Result<Outcome, Error> {
     let (catalog, path) = (&session.database.catalog, session.block.numbers().path());
@@ -199,16 +172,13 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
             if !transaction::ends_block(statement) {
                 session.block.refuse_if_failed()?;
             }
-            if matches!(statement.as_ref(), Statement::Commit { .. })
-                && let Err(error) = session.cursors.hold(session.block, session.control).await
-            {
-                session.block.rollback(false)?;
-                session.cursors.follow(statement, false, session.block);
-                return Err(error);
-            }
+            cursors::before(&mut session, statement).await?;
             if let Some(outcome) = transaction::control(session.block, session.control, statement) {
                 let is_committed = matches!(&outcome, Ok(Outcome::Done { tag, .. }) if tag == "COMMIT");
                 session.cursors.follow(statement, is_committed, session.block);
+                if outcome.is_ok() && session.settings.follow_savepoints(statement, session.block.savepoints()) {
+                    follow_path(&mut session, Outcome::done(""))?;
+                }
                 settings_behind(&mut session, statement, &outcome)?;
                 let outcome = outcome.inspect_err(|_| session.block.fail())?;
                 session.block.wait_until_safe().await?;

@@ -3,9 +3,7 @@
 use bytes::Buf;
 use longshore_csv::write;
 
-use super::{
-    DAYS_TO_2000, INFINITY, JSONB_VERSION, MICROS_TO_2000, NAN, NEGATIVE, NEGATIVE_INFINITY, SCALE_MAX,
-};
+use super::{DAYS_TO_2000, INFINITY, JSONB_VERSION, MICROS_TO_2000, NAN, NEGATIVE, NEGATIVE_INFINITY, SCALE_MAX};
 use crate::BuiltinType;
 
 /// Dimensions of an array, at most.

@@ -27,8 +27,6 @@ const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: u64 = 4 << 20;
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 64 << 10;
-/// PostgreSQL's code for data that is not in the format of COPY.
-const BAD_FORMAT: ErrorKind = ErrorKind::Coded("22P04");
 
 /// Where binary data is.
 pub(crate) enum BinarySource {
@@ -220,7 +218,7 @@ impl Input {
                 continue;
             }
             let Some(length) = usize::try_from(length).ok().filter(|length| *length <= RECORD_BYTES_MAX) else {
-                return Err(self.error(BAD_FORMAT, Some(name), "invalid field size"));
+                return Err(self.error(ErrorKind::BAD_COPY_FORMAT, Some(name), "invalid field size"));
             };
             if !self.has(length)? {
                 return Err(self.cut_off());
@@ -238,7 +236,9 @@ impl Input {
                 ("22021", "invalid byte sequence for encoding \"UTF8\"".to_owned())
             }
             Refused::Malformed(Malformed::Range(of)) => ("22008", format!("{of} out of range")),
-            Refused::Malformed(Malformed::Binary) => ("22P03", format!("incorrect binary data format ({length} bytes)")),
+            Refused::Malformed(Malformed::Binary) => {
+                ("22P03", format!("incorrect binary data format ({length} bytes)"))
+            }
             Refused::Malformed(Malformed::Type(oid)) => {
                 ("0A000", format!("the binary format of type {oid} is not known; use FORMAT csv or text"))
             }
@@ -252,7 +252,7 @@ impl Input {
     }
 
     fn malformed(&self, what: &str) -> Error {
-        self.error(BAD_FORMAT, None, what)
+        self.error(ErrorKind::BAD_COPY_FORMAT, None, what)
     }
 
     fn error(&self, kind: ErrorKind, column: Option<&str>, what: &str) -> Error {
@@ -295,8 +295,11 @@ mod tests {
     }
 
     fn of(data: &[u8], is_slow: bool) -> Result<usize, Error> {
-        let reader: Box<dyn Read + Send> =
-            if is_slow { Box::new(Slow(data.iter().copied().collect())) } else { Box::new(io::Cursor::new(data.to_vec())) };
+        let reader: Box<dyn Read + Send> = if is_slow {
+            Box::new(Slow(data.iter().copied().collect()))
+        } else {
+            Box::new(io::Cursor::new(data.to_vec()))
+        };
         let columns = [ColumnType::Integer, ColumnType::Text]
             .into_iter()
             .zip(["a", "b"])

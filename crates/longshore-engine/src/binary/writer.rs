@@ -21,9 +21,9 @@ impl RowWriter for BinaryWriter {
     fn write(&self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), LoadError> {
         let columns = batch.columns().iter().zip(self.0.iter()).map(|(array, id)| {
             let binaries = Binaries::new(array, id.oid);
-            binaries.map(|binaries| (array, binaries)).ok_or_else(|| {
-                LoadError::Query(format!("values of type {} have no binary format", array.data_type()))
-            })
+            binaries
+                .map(|binaries| (array, binaries))
+                .ok_or_else(|| LoadError::Query(format!("values of type {} have no binary format", array.data_type())))
         });
         let columns: Vec<_> = columns.collect::<Result<_, _>>()?;
         let count = i16::try_from(columns.len())

@@ -384,7 +384,7 @@ impl Queries {
             scan::log_reads(&plan);
         }
         let files = columnar::files_of(&plan);
-        let types = origin::types(source.plan());
+        let types = origin::types(source.plan(), &self.files.catalog);
         let headings = headed(&plan.schema());
         let plain = headings.clone().unwrap_or_else(|| plan.schema());
         let told = with_settings(&plain, &planner.transaction.time().settings).map(Arc::new);

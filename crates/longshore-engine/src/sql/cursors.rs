@@ -93,7 +93,8 @@ pub(super) fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Option<Cu
 /// Refuses `WHERE CURRENT OF` by name.
 pub(super) fn refuse_current_of(tokens: &[TokenWithSpan]) -> Result<(), Error> {
     let said = || tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_)));
-    let is_change = said().next().is_some_and(|token| is_word(&token.token, "UPDATE") || is_word(&token.token, "DELETE"));
+    let is_change =
+        said().next().is_some_and(|token| is_word(&token.token, "UPDATE") || is_word(&token.token, "DELETE"));
     if !is_change {
         return Ok(());
     }
@@ -148,7 +149,11 @@ impl Reader<'_> {
         let Some(Token::Word(word)) = self.next().map(|next| &next.token) else {
             return Err(self.expected("the name of a cursor"));
         };
-        let ident = Ident { value: word.value.clone(), quote_style: word.quote_style, span: sqlparser::tokenizer::Span::empty() };
+        let ident = Ident {
+            value: word.value.clone(),
+            quote_style: word.quote_style,
+            span: sqlparser::tokenizer::Span::empty(),
+        };
         self.at += 1;
         names::identifier(&ident)
     }
@@ -226,7 +231,8 @@ impl Reader<'_> {
                 return Ok(direction);
             }
         }
-        for (word, direction) in [("ABSOLUTE", Direction::Absolute as fn(i64) -> _), ("RELATIVE", Direction::Relative)] {
+        for (word, direction) in [("ABSOLUTE", Direction::Absolute as fn(i64) -> _), ("RELATIVE", Direction::Relative)]
+        {
             if self.takes_before_name(word) {
                 return self.number()?.map(direction).ok_or_else(|| self.expected("a number of rows"));
             }

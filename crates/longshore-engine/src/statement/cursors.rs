@@ -13,7 +13,7 @@ use std::pin::Pin;
 use longshore_load::Control;
 use sqlparser::ast::{SetExpr, Statement};
 
-use super::{Arguments, SessionContext, execute as execute_text, execute_prepared, with_changes};
+use super::{Arguments, SessionContext, execute as execute_text, execute_prepared, settings_behind, with_changes};
 use crate::prepared::Prepared;
 use crate::sql::cursors::{CursorStatement, Declaration, Fetch};
 use crate::sql::{self, Parsed};
@@ -60,28 +60,38 @@ pub(super) fn execute<'a>(
     })
 }
 
-/// Executes a prepared DECLARE.
-pub(crate) async fn declare_prepared(
+/// Gets all rows of cursors that outlive the transaction, if `statement` is about to commit it. If that fails, it is rolled back.
+pub(super) async fn before(session: &mut SessionContext<'_>, statement: &Statement) -> Result<(), Error> {
+    if !matches!(statement, Statement::Commit { .. }) || session.block.has_failed() {
+        return Ok(());
+    }
+    if let Err(error) = session.cursors.hold(session.control).await {
+        session.block.rollback(false)?;
+        session.cursors.follow(statement, false, session.block);
+        session.settings.follow_savepoints(statement, 0);
+        let failed = Err(error);
+        settings_behind(session, statement, &failed)?;
+        return failed.map(drop);
+    }
+    Ok(())
+}
+
+/// Declares a cursor with the rows of a prepared statement.
+pub(super) async fn declare_prepared(
     mut session: SessionContext<'_>,
+    declaration: &Declaration,
     prepared: &Prepared,
     arguments: Arguments<'_>,
 ) -> Result<Outcome, Error> {
     session.block.refuse_if_failed()?;
-    let Some(declaration) = &prepared.cursor else {
-        return Err(Error::internal("the statement declares no cursor"));
-    };
     check(&session, declaration).inspect_err(|_| session.block.fail())?;
     let rows = execute_prepared(session.again(), prepared, arguments).await?;
-    let declared = declare(&mut session, Declaration::clone(declaration), rows).await;
+    let declared = declare(&mut session, declaration.clone(), rows).await;
     declared.inspect_err(|_| session.block.fail())
 }
 
 /// Makes a cursor of the rows that its query gives.
-async fn declare(
-    session: &mut SessionContext<'_>,
-    declaration: Declaration,
-    rows: Outcome,
-) -> Result<Outcome, Error> {
+async fn declare(session: &mut SessionContext<'_>, declaration: Declaration, rows: Outcome) -> Result<Outcome, Error> {
     let Outcome::Rows(rows) = rows else {
         return Err(Error::internal("the query of a cursor gave no rows"));
     };
@@ -124,7 +134,8 @@ pub(super) fn check_query(declaration: &Declaration) -> Result<(), Error> {
     if with_changes::has_changes(query) || sql::is_change(query) {
         return Err(Error::unsupported("DECLARE CURSOR must not contain data-modifying statements in WITH"));
     }
-    let locks = !query.locks.is_empty() || matches!(query.body.as_ref(), SetExpr::Query(inner) if !inner.locks.is_empty());
+    let locks =
+        !query.locks.is_empty() || matches!(query.body.as_ref(), SetExpr::Query(inner) if !inner.locks.is_empty());
     for (is_asked, what) in [
         (declaration.is_holdable, "DECLARE CURSOR WITH HOLD ... FOR UPDATE"),
         (declaration.scroll == Some(true), "DECLARE SCROLL CURSOR ... FOR UPDATE"),
@@ -172,10 +183,7 @@ impl Cursors {
     }
 
     /// Reads all rows of cursors that outlive the transaction, which is about to be committed.
-    pub(super) async fn hold(&mut self, block: &Block, control: &Control) -> Result<(), Error> {
-        if block.has_failed() {
-            return Ok(());
-        }
+    async fn hold(&mut self, control: &Control) -> Result<(), Error> {
         for cursor in self.0.values_mut().filter(|cursor| cursor.declaration.is_holdable) {
             cursor.rows.read_all(control).await?;
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{DataType, Expr, Ident, ObjectName, Statement, UnaryOperator, Value};
 
-use super::{cursors, resolve};
+use super::{cursors, resolve, set_config};
 use crate::catalog::{Catalog, SearchPath};
 use crate::prepared::Prepared;
 use crate::sql::cursors::CursorStatement;
@@ -43,7 +43,9 @@ pub(crate) fn typed_in(
         return Ok(rows.declaring(declaration));
     }
     resolve::resolve(&mut parsed, text, catalog, path)?;
-    Prepared::of(parsed, types, catalog)
+    let sets = matches!(&parsed, Parsed::Sql(statement) if set_config::calls_it(statement));
+    let prepared = Prepared::of(parsed, types, catalog)?;
+    Ok(if sets { prepared.setting() } else { prepared })
 }
 
 /// PREPARE and DEALLOCATE, if `statement` is one of them.

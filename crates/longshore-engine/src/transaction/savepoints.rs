@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use longshore_storage::{Savepoint, Transactions};
 
 use super::rows::RowsToCome;
+use super::time::TimeMark;
 use super::{AtCommit, Block, Modes, Nature, State, StatementTransaction, no_block};
 use super::{LastNumbers, SessionTime};
 use crate::catalog::{Catalog, ForkMark};
@@ -54,6 +55,8 @@ struct Mark {
     definitions: Option<ForkMark>,
     /// The rows of queries that stand behind it.
     rows: RowsToCome,
+    /// The settings of time that held then.
+    time: TimeMark,
 }
 
 impl Open {
@@ -251,7 +254,7 @@ impl Block {
     /// # Errors
     /// When no block is open, or it has failed.
     pub(crate) fn savepoint(&mut self, name: String) -> Result<(), Error> {
-        let advisory_locks = self.numbers.advisory().of_transaction();
+        let (advisory_locks, time) = (self.numbers.advisory().of_transaction(), self.time.mark());
         let open = self.open("SAVEPOINT")?;
         let (at, restarts) = match &open.transaction {
             Some(transaction) => {
@@ -269,6 +272,7 @@ impl Block {
             read_only,
             definitions,
             rows: RowsToCome::default(),
+            time,
         });
         Ok(())
     }
@@ -291,7 +295,9 @@ impl Block {
         let (State::Open(open) | State::Failed(open)) = &mut self.state else {
             return Err(no_block("ROLLBACK TO SAVEPOINT"));
         };
-        open.go_back(position(&open.marks, name)?, &self.numbers)?;
+        let to = position(&open.marks, name)?;
+        open.go_back(to, &self.numbers)?;
+        self.time.go_back(&open.marks[to].time);
         self.reopen();
         Ok(())
     }

@@ -29,6 +29,13 @@ struct OpenBlock {
     behind: Option<Arc<Settings>>,
 }
 
+/// What holds when a savepoint is set.
+#[derive(Debug)]
+pub(super) struct TimeMark {
+    settings: Arc<Settings>,
+    behind: Option<Arc<Settings>>,
+}
+
 /// What one statement knows of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatementTime {
@@ -62,6 +69,22 @@ impl SessionTime {
         let mut state = self.lock();
         let before = Arc::clone(&state.settings);
         state.block = Some(OpenBlock { began: micros_now(), before, behind: None });
+    }
+
+    /// What holds now, to go back to.
+    pub(super) fn mark(&self) -> TimeMark {
+        let state = self.lock();
+        let behind = state.block.as_ref().and_then(|block| block.behind.clone());
+        TimeMark { settings: Arc::clone(&state.settings), behind }
+    }
+
+    /// What was set since is undone.
+    pub(super) fn go_back(&self, mark: &TimeMark) {
+        let mut state = self.lock();
+        state.settings = Arc::clone(&mark.settings);
+        if let Some(block) = &mut state.block {
+            block.behind.clone_from(&mark.behind);
+        }
     }
 
     /// A block ends.

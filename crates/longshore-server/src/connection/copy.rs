@@ -192,7 +192,7 @@ impl Connection {
             }
             rows_out.end(wire);
         }
-        Ok(outcome.map(|outcome| (outcome, control)).map_err(Told::from))
+        Ok(outcome.map(|outcome| (outcome, control)).map_err(|error| error.in_statement(sql).into()))
     }
 }
 

@@ -101,7 +101,8 @@ impl Connection {
         }
         let mut prepared = None;
         if is_prepared(&word, &sql) {
-            prepared = Some(self.session.prepare_typed(&sql, &types).map_err(Told::from)?);
+            let made = self.session.prepare_typed(&sql, &types);
+            prepared = Some(made.map_err(|error| Told::from(error.in_statement(&sql)))?);
         }
         let (parameters, columns) = (OnceLock::new(), OnceLock::new());
         let statement = Statement { sql, word, prepared, types, parameters, columns };
@@ -183,7 +184,7 @@ impl Connection {
                 let _ = statement.columns.set(columns);
                 Ok(())
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error.in_statement(&statement.sql).into()),
         })
     }
 
@@ -279,7 +280,7 @@ impl Connection {
         registered.backend.runs(Some(Arc::clone(&control)));
         let outcome = watched(wire, &control, session.execute_prepared(prepared, &values)).await;
         registered.backend.runs(None);
-        Ok(outcome?.map(|outcome| (outcome, control)).map_err(Told::from))
+        Ok(outcome?.map(|outcome| (outcome, control)).map_err(|error| error.in_statement(&statement.sql).into()))
     }
 
     async fn execute_portal(&mut self, name: &str, rows_max: usize) -> Done<()> {
@@ -367,9 +368,7 @@ fn is_same(known: &ResultColumns, rows: &RowStream) -> bool {
 /// Whether a statement is one with parameters, rather than one that is executed by its text.
 fn is_prepared(word: &str, sql: &str) -> bool {
     match word {
-        // Settings are the session's own affair.
-        "SELECT" => !sql.to_ascii_lowercase().contains("set_config"),
-        "WITH" | "VALUES" | "TABLE" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "FROM" | "DECLARE" => true,
+        "SELECT" | "WITH" | "VALUES" | "TABLE" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "FROM" | "DECLARE" => true,
         "" => sql.trim_start().starts_with('('),
         _ => false,
     }

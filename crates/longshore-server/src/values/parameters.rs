@@ -122,9 +122,7 @@ mod tests {
 
     #[test]
     fn binary_values_are_numbers_and_texts() {
-        let read = |oid: u32, bytes: &'static [u8]| {
-            Value::read(Some(&Bytes::from_static(bytes)), Format::Binary, oid)
-        };
+        let read = |oid: u32, bytes: &'static [u8]| Value::read(Some(&Bytes::from_static(bytes)), Format::Binary, oid);
         assert_eq!(read(23, &[0, 0, 0, 7]), Ok(Value::I32(7)));
         assert_eq!(read(26, &[0xFF, 0, 0, 7]), Ok(Value::I64(0xFF00_0007)));
         assert_eq!(read(1082, &[0; 4]), Ok(Value::Text(Text(Bytes::from_static(b"2000-01-01")))));

@@ -244,7 +244,7 @@ impl ScalarUDFImpl for ByteText {
 }
 
 /// The bytes that texts stand for, in PostgreSQL's hexadecimal or escape notation.
-pub(super) fn bytes_of_texts(array: &ArrayRef) -> Result<ArrayRef> {
+pub(in crate::datafusion) fn bytes_of_texts(array: &ArrayRef) -> Result<ArrayRef> {
     let texts = cast(array, &DataType::Utf8View)?;
     let mut bytes = BinaryViewBuilder::with_capacity(texts.len());
     for text in texts.as_string_view() {

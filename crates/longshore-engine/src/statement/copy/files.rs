@@ -161,7 +161,10 @@ impl FilesCopy {
 /// A file in PostgreSQL's binary format.
 fn binary_source(file: &FoundFile) -> Result<BinarySource, Error> {
     let path = local_path(file).ok_or_else(|| {
-        Error::unsupported(format!("{}: FORMAT binary is read from files of this machine and from STDIN", file.location))
+        Error::unsupported(format!(
+            "{}: FORMAT binary is read from files of this machine and from STDIN",
+            file.location
+        ))
     })?;
     Ok(BinarySource::File(path.to_owned()))
 }

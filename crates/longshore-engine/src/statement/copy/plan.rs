@@ -172,8 +172,14 @@ impl CopyPlan {
     /// Runs it: says how much was done, and what is to be told of it.
     pub(super) async fn run(self, context: &Context<'_>) -> Result<Copied, Error> {
         match self {
-            Self::Load(plan) => plan.run(context).await,
-            Self::Insert(plan) => plan.run(context).await,
+            Self::Load(plan) => {
+                let table = plan.relation.name();
+                plan.run(context).await.map_err(|error| error.of_table(&table))
+            }
+            Self::Insert(plan) => {
+                let table = plan.target.table.name.clone();
+                plan.run(context).await.map_err(|error| error.of_table(&table))
+            }
         }
     }
 }

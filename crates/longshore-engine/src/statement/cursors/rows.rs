@@ -184,8 +184,9 @@ impl FetchedRows {
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{ArrayRef, AsArray, Int64Array};
+    use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
+    use arrow_array::{ArrayRef, Int64Array};
 
     use super::*;
 
@@ -193,7 +194,8 @@ mod tests {
     fn of(count: i64, scrolls: bool) -> FetchedRows {
         let values: Vec<i64> = (1..=count).collect();
         let batch = |values: &[i64]| {
-            RecordBatch::try_from_iter([("k", Arc::new(Int64Array::from(values.to_vec())) as ArrayRef)]).expect("a batch")
+            RecordBatch::try_from_iter([("k", Arc::new(Int64Array::from(values.to_vec())) as ArrayRef)])
+                .expect("a batch")
         };
         let batches: Vec<_> = values.chunks(3).map(|values| Ok(batch(values))).collect();
         FetchedRows::new(RowStream::new(batch(&[]).schema(), futures::stream::iter(batches)), scrolls)
@@ -227,7 +229,11 @@ mod tests {
                 Direction::ForwardAll => self.run(true, u64::MAX),
                 Direction::BackwardAll => self.run(false, u64::MAX),
                 Direction::Forward(0) | Direction::Relative(0) => {
-                    if self.place > 0 && self.place <= self.count { vec![self.place] } else { Vec::new() }
+                    if self.place > 0 && self.place <= self.count {
+                        vec![self.place]
+                    } else {
+                        Vec::new()
+                    }
                 }
                 Direction::Forward(rows) => self.run(rows > 0, rows.unsigned_abs()),
                 Direction::Absolute(row @ 0..) => {
@@ -265,7 +271,8 @@ mod tests {
                     _ => Direction::Forward(many),
                 };
                 let batches = rows.fetch(direction, &control).await.expect("rows");
-                let got = batches.iter().flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec());
+                let got =
+                    batches.iter().flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec());
                 let got: Vec<u64> = got.map(i64::unsigned_abs).collect();
                 assert_eq!(got, slow.fetch(direction), "{direction:?} of {count}");
                 assert_eq!(rows.place, slow.place, "{direction:?} of {count}");
@@ -281,7 +288,9 @@ mod tests {
             rows.fetch(Direction::Forward(7), &control).await.expect("rows");
             assert!(rows.kept.len() <= 1);
         }
-        for direction in [Direction::Forward(-1), Direction::Absolute(3), Direction::BackwardAll, Direction::Relative(0)] {
+        for direction in
+            [Direction::Forward(-1), Direction::Absolute(3), Direction::BackwardAll, Direction::Relative(0)]
+        {
             let error = rows.fetch(direction, &control).await.expect_err("backwards");
             assert!(error.to_string().contains("can only scan forward"), "{direction:?}");
         }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use longshore_load::{JsonLayout, RowText, TextCompression};
 
 use crate::binary::BinaryWriter;
-use crate::{Error, TypeId};
 use crate::datafusion::{ColumnarFormat, ParquetCompression, PlainFor};
 use crate::sql::options::{Format, Options};
+use crate::{Error, TypeId};
 
 /// What rows are written as.
 #[derive(Clone, Debug)]

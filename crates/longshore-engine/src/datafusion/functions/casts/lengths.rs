@@ -55,16 +55,6 @@ impl Length {
         })
     }
 
-    /// The type's name in `pg_type`.
-    pub(in crate::datafusion) fn type_name(self) -> &'static str {
-        match self {
-            Self::Varchar(_) => "varchar",
-            Self::Char(_) => "bpchar",
-            Self::Name => "name",
-            Self::InternalChar => "char",
-        }
-    }
-
     /// As much of `text` as there is room for.
     fn cut(self, text: &str) -> &str {
         let first =
