@@ -12,10 +12,12 @@
 //! - `output`: rows in the formats of results
 //! - `progress`: how far a statement is
 //! - `generate`: the text of TPC-H
+//! - `logging`: the log of a server
 //! - `args`: the command line
 //! - `run`: statements and meta-commands, one after the other
 //! - `shell`: the prompt
 //! - `demo`: generate, load, work, unload, reload
+//! - `supervisor`: what the service manager is told
 //! - `serve`: PostgreSQL's protocol
 //! - `inspect`: look for damage, and print logs
 
@@ -26,6 +28,7 @@ mod heap;
 mod human;
 mod inspect;
 mod interrupt;
+mod logging;
 mod output;
 mod progress;
 mod run;
@@ -33,6 +36,7 @@ mod script;
 mod serve;
 mod shell;
 mod stats;
+mod supervisor;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;

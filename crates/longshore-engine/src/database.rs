@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use longshore_storage::checksum::{Checksum, checksum};
 use longshore_storage::{Memory, Relation, Schema, Transactions};
 
+use crate::activity::Activities;
 use crate::catalog::{Catalog, Check, Entry, Table, is_temporary};
 use crate::datafusion::Queries;
 use crate::report::{Function, TableBytes};
@@ -19,10 +20,12 @@ pub(crate) use durable::{CheckpointSettings, Durable};
 pub use logins::Login;
 pub(crate) use logins::OpenSession;
 use logins::Sessions;
+pub use statistics::{DatabaseStatistics, DurableStatistics};
 
 mod autovacuum;
 mod durable;
 mod logins;
+mod statistics;
 
 /// A main-memory database. It lives as long as someone holds it. One that was opened in a directory comes back from there; of
 /// another one nothing is written to disk unless a statement says so.
@@ -34,6 +37,7 @@ pub struct Database {
     pub(crate) queries: Queries,
     pub(crate) autovacuum: Arc<Autovacuum>,
     sessions: Arc<Sessions>,
+    pub(crate) activities: Arc<Activities>,
     durable: OnceLock<(Arc<Durable>, Checkpointer)>,
     is_read_only: AtomicBool,
     /// What it is with the catalog of a transaction block in the place of its own.
@@ -63,7 +67,7 @@ impl Database {
         let transactions = Transactions::new();
         let autovacuum = Arc::new(Autovacuum::start(&catalog, AutovacuumSettings::of(&config)));
         let (durable, is_read_only) = (OnceLock::new(), AtomicBool::new(false));
-        let (sessions, base) = (Arc::default(), None);
+        let (sessions, activities, base) = (Arc::default(), Arc::default(), None);
         Ok(Arc::new(Self {
             config,
             catalog,
@@ -72,6 +76,7 @@ impl Database {
             queries,
             autovacuum,
             sessions,
+            activities,
             durable,
             is_read_only,
             base,
@@ -89,6 +94,7 @@ impl Database {
             queries: base.queries.with_catalog(catalog),
             autovacuum: Arc::clone(&base.autovacuum),
             sessions: Arc::clone(&base.sessions),
+            activities: Arc::clone(&base.activities),
             durable: OnceLock::new(),
             is_read_only: AtomicBool::new(base.is_read_only()),
             base: Some(Arc::clone(base)),

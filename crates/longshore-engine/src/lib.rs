@@ -16,6 +16,7 @@
 //! - `sql`: text to syntax trees, and trees that statements build themselves
 //! - `report`: what a statement gives back
 //! - `catalog`: tables, views, sequences, and the rules of their columns
+//! - `activity`: what sessions do, as others may see it
 //! - `text`: which texts a statement reads, how, and what goes into which column
 //! - `transaction`: transaction blocks and what a statement's transaction sees
 //! - `datafusion`: queries, planned and run; nothing else names `DataFusion`
@@ -28,6 +29,7 @@
 //! - `durable`: databases that come back from their directories
 //! - `inspect`: directories looked at: what is damaged, what is sound, what their logs say
 
+mod activity;
 mod binary;
 mod blocking;
 mod builtin_types;
@@ -50,10 +52,11 @@ pub mod typed;
 
 pub use crate::datafusion::nested_texts;
 pub use crate::datafusion::shown_times;
+pub use activity::{Activity, Client, Phase, StatementEntry, Statements};
 pub use binary::{Binaries, Malformed, Texts, binary_text, is_null};
 pub use builtin_types::{BUILTIN_TYPES, BuiltinType, PG_TYPE, TypeId};
 pub use config::{Config, Durability, Naptime, WalSize};
-pub use database::{Database, Login};
+pub use database::{Database, DatabaseStatistics, DurableStatistics, Login};
 pub use error::{Error, ErrorDetails, ErrorKind};
 pub use inspect::{CheckReport, LogLine};
 pub use longshore_load::{Control, Kernel, Progress};

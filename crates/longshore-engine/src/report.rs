@@ -124,7 +124,12 @@ pub struct RowStream {
     types: Option<Arc<[TypeId]>>,
     command: &'static str,
     is_binary: bool,
+    /// What made them, with what it did, if that was kept.
+    plan: Option<PlanText>,
 }
+
+/// Tells what a plan did.
+type PlanText = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl RowStream {
     /// Rows that `stream` makes; every batch has `schema`.
@@ -132,7 +137,15 @@ impl RowStream {
         schema: SchemaRef,
         stream: impl Stream<Item = Result<RecordBatch, Error>> + Send + 'static,
     ) -> Self {
-        Self { schema, stream: Box::pin(stream), notice: None, types: None, command: SELECT, is_binary: false }
+        Self {
+            schema,
+            stream: Box::pin(stream),
+            notice: None,
+            types: None,
+            command: SELECT,
+            is_binary: false,
+            plan: None,
+        }
     }
 
     /// Rows that are there already.
@@ -142,10 +155,10 @@ impl RowStream {
 
     /// The same rows, once all of them are made.
     pub(crate) async fn made(self) -> Result<Self, Error> {
-        let Self { schema, stream, notice, types, command, is_binary } = self;
+        let Self { schema, stream, notice, types, command, is_binary, plan } = self;
         let batches: Vec<RecordBatch> = stream.try_collect().await?;
         let made = Self::new(schema, futures::stream::iter(batches.into_iter().map(Ok)));
-        Ok(Self { notice, types, command, is_binary, ..made })
+        Ok(Self { notice, types, command, is_binary, plan, ..made })
     }
 
     /// The same rows, whose columns have these types.
@@ -163,6 +176,18 @@ impl RowStream {
         let Self { stream, .. } = self;
         let stream = stream.map(move |batch| batch.map_err(&change));
         Self { stream: Box::pin(stream), ..self }
+    }
+
+    /// The same rows, with what tells what has made them.
+    pub(crate) fn with_plan(self, plan: PlanText) -> Self {
+        Self { plan: Some(plan), ..self }
+    }
+
+    /// What has made the rows, with what each operator did so far, as `EXPLAIN ANALYZE` tells it. It is kept where
+    /// `log_min_duration_statement` is set; `None` elsewhere, and where no planner was needed.
+    #[must_use]
+    pub fn explained(&self) -> Option<String> {
+        self.plan.as_ref().map(|plan| plan())
     }
 
     /// What else is to be said, such as which records of a file were repaired.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use longshore_load::Control;
 use longshore_storage::Datum;
 
+use crate::activity::{Activity, Entered, Phase, StatementEntry};
 use crate::catalog::SearchPath;
 use crate::database::OpenSession;
 use crate::prepared::{Prepared, Shapes};
@@ -37,6 +38,8 @@ pub struct Session {
     settings: ClientSettings,
     shapes: Shapes,
     cursors: Cursors,
+    /// What it tells of itself.
+    entered: Entered,
     /// Counts it among those of its role, if it has signed in.
     open: Option<OpenSession>,
 }
@@ -58,6 +61,7 @@ impl Database {
         let (id, open) = self.log_in(role)?;
         let mut session = Session::new(Arc::clone(self));
         session.open = Some(open);
+        session.entered.activity().set_role(id);
         session.block.numbers().set_identity(Identity::of(id));
         let settings = self.catalog.roles().settings_of_session(id);
         let control = session.take_control();
@@ -72,6 +76,8 @@ impl Session {
             Block::new(Arc::clone(&database.transactions), database.catalog.log().cloned(), database.is_read_only());
         let (streams, prepared, settings) = (Streams::default(), prepare::Named::new(), ClientSettings::default());
         let shapes = Shapes::default();
+        let entered = database.activities.enter(block.session());
+        block.numbers().enter(entered.activity(), entered.all());
         let (numbers, superuser) = (block.numbers(), database.config().superuser.as_str());
         if *numbers.path().user != *superuser {
             numbers.set_path(SearchPath { user: superuser.into(), ..SearchPath::clone(&numbers.path()) });
@@ -87,6 +93,7 @@ impl Session {
             settings,
             shapes,
             cursors: Cursors::default(),
+            entered,
             open: None,
         }
     }
@@ -95,6 +102,22 @@ impl Session {
     #[must_use]
     pub fn database(&self) -> &Arc<Database> {
         &self.database
+    }
+
+    /// What the session tells others of itself. Who runs it says [`Activity::begins`] before a statement, and
+    /// [`Session::rests`] when the rows of that are read.
+    #[must_use]
+    pub fn activity(&self) -> &Arc<Activity> {
+        self.entered.activity()
+    }
+
+    /// The session waits for its client, as others may see.
+    pub fn rests(&self) {
+        self.activity().rests(match (self.is_in_transaction(), self.has_failed_transaction()) {
+            (false, _) => Phase::Idle,
+            (true, false) => Phase::IdleInTransaction,
+            (true, true) => Phase::IdleInFailedTransaction,
+        });
     }
 
     /// Progress and cancellation of the next statement: take it, then execute the statement, and watch or cancel it
@@ -250,6 +273,26 @@ impl Session {
     #[must_use]
     pub fn idle_in_transaction_session_timeout(&self) -> Option<Duration> {
         self.block.timeouts().idle_in_transaction
+    }
+
+    /// Statements of the session that take so long are to be told in the log, as `log_min_duration_statement` says; `None`
+    /// for none.
+    #[must_use]
+    pub fn log_min_duration_statement(&self) -> Option<Duration> {
+        self.block.logging().slow_statements
+    }
+
+    /// Where to add what an execution of `sql` takes; `None` where nothing is measured. It may be kept as long as it is
+    /// [`Session::is_own`].
+    #[must_use]
+    pub fn statement_entry(&self, sql: &str) -> Option<Arc<StatementEntry>> {
+        self.entered.all().statements().entry(self.block.numbers().identity().current, sql)
+    }
+
+    /// Whether what was measured belongs to the role that the session acts as, and was not forgotten.
+    #[must_use]
+    pub fn is_own(&self, entry: &StatementEntry) -> bool {
+        !entry.is_gone() && entry.role() == self.block.numbers().identity().current
     }
 
     /// The database as the next statement sees it.

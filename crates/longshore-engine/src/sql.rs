@@ -34,6 +34,7 @@ pub(crate) mod like;
 mod merge;
 pub(crate) mod named_arguments;
 pub(crate) mod names;
+pub(crate) mod normalized;
 pub(crate) mod numbers;
 pub(crate) mod objects;
 pub(crate) mod oid_casts;

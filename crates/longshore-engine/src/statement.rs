@@ -74,6 +74,7 @@ pub(crate) use cursors::Cursors;
 pub(crate) use describe::describe;
 pub(crate) use run_prepared::{Arguments, execute_of_session, execute_prepared};
 pub(crate) use session_context::SessionContext;
+use session_context::{follow_path, settings_behind};
 pub(crate) use set_config::begin_session;
 pub use streams::CopyBegin;
 pub(crate) use streams::{SharedWriter, Streams};
@@ -115,6 +116,11 @@ impl Context<'_> {
         self.transaction.entry(&self.database.catalog, name)
     }
 
+    /// The transaction of the block that has the catalog to itself, if one has.
+    pub(crate) fn block_transaction(&self) -> Option<&Arc<StatementTransaction>> {
+        self.database.catalog.is_fork().then_some(self.transaction)
+    }
+
     /// To whom belongs what it makes.
     pub(crate) fn creator(&self) -> RoleId {
         self.transaction.numbers().identity().current
@@ -142,7 +148,7 @@ impl Context<'_> {
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let path = self.transaction.numbers().path();
         let entries = self.database.catalog.entries().into_iter().filter(|entry| path.may_see(entry.name()));
-        entries.map(|entry| self.transaction.seen(entry)).collect()
+        entries.map(|entry| self.transaction.seen(&self.database.catalog, entry)).collect()
     }
 }
 
@@ -297,29 +303,6 @@ fn end_of_transaction(database: &Arc<Database>, block: &Block) -> Result<(), Err
         return Ok(());
     }
     temporary::at_end(database, block.numbers())
-}
-
-/// Settings become what they are behind the block that `statement` has ended, if it has.
-fn settings_behind(
-    session: &mut SessionContext<'_>,
-    statement: &Statement,
-    outcome: &Result<Outcome, Error>,
-) -> Result<(), Error> {
-    if !matches!(statement, Statement::Commit { .. } | Statement::Rollback { savepoint: None, .. }) {
-        return Ok(());
-    }
-    let is_committed = matches!(outcome, Ok(Outcome::Done { tag, .. }) if tag == "COMMIT");
-    if session.settings.end_block(is_committed) {
-        follow_path(session, Outcome::done(""))?;
-    }
-    Ok(())
-}
-
-/// Lets the session look through the schemas that its settings name by now, and its statements take as long as they say.
-fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Outcome, Error> {
-    identity::follow(session)?;
-    session.block.set_timeouts(session.settings.timeouts());
-    Ok(outcome)
 }
 
 /// Executes `statement` if it sets something that there is.

@@ -33,7 +33,7 @@ pub(crate) use advisory::Scope;
 pub(crate) use block::Ended;
 use frozen::Frozen;
 pub(crate) use identity::Identity;
-pub(crate) use last_numbers::LastNumbers;
+pub(crate) use last_numbers::{LastNumbers, QueryLimits};
 use longshore_load::Control;
 use longshore_storage::{
     ColumnRange, Commit, Isolation, Owner, Relation, Savepoint, Snapshot, Time, Transaction, Transactions,
@@ -49,7 +49,7 @@ use savepoints::Open;
 pub(crate) use session_cursor::SessionCursor;
 pub(crate) use temporary::AtCommit;
 pub(crate) use time::{SessionTime, StatementTime, micros_now};
-pub(crate) use waiting::Timeouts;
+pub(crate) use waiting::{Logging, Timeouts};
 
 use crate::catalog::{Catalog, CatalogLog, Table};
 use crate::{Error, ErrorKind};
@@ -102,6 +102,9 @@ impl StatementTransaction {
         time: &Arc<SessionTime>,
         forbids_changes: bool,
     ) -> Arc<Self> {
+        if let Some((activity, _)) = numbers.entered() {
+            activity.set_transaction(transaction.owner());
+        }
         Arc::new(Self {
             start: transaction.view().start(),
             owner: transaction.owner(),
@@ -255,6 +258,7 @@ pub(crate) struct Block {
     /// By what others know its session that wait for it.
     session: Owner,
     timeouts: Timeouts,
+    logging: Logging,
     /// Whether the database is only read.
     is_read_only: bool,
 }
@@ -283,8 +287,14 @@ impl Block {
             safety,
             session,
             timeouts: Timeouts::default(),
+            logging: Logging::default(),
             is_read_only,
         }
+    }
+
+    /// By what others know its session that wait for it.
+    pub(crate) fn session(&self) -> Owner {
+        self.session
     }
 
     /// What its session knows of time.

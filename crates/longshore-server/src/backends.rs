@@ -1,11 +1,12 @@
 //! The connections that are there, and how one cancels what another does.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use longshore_engine::Control;
 use ring::rand::{SecureRandom, SystemRandom};
+use tokio::sync::Notify;
 
 /// Bytes of a key for cancellation that every client can take.
 const KEY_BYTES: usize = 4;
@@ -15,7 +16,6 @@ const LONG_KEY_BYTES: usize = 32;
 /// All connections that have signed in, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Backends {
-    next: AtomicI32,
     all: Mutex<HashMap<i32, Arc<Backend>>>,
 }
 
@@ -27,6 +27,8 @@ pub(crate) struct Backend {
     /// What proves that a cancellation comes from its client.
     pub(crate) key: Vec<u8>,
     running: Mutex<Option<Arc<Control>>>,
+    is_terminated: AtomicBool,
+    terminated: Notify,
 }
 
 /// A connection among all others, until it is dropped.
@@ -37,24 +39,24 @@ pub(crate) struct Registered {
 }
 
 impl Backends {
-    /// Adds a connection, whose client can take a long key or not; `None` if there are `max` already or the system gives no
-    /// random numbers.
-    pub(crate) fn register(self: &Arc<Self>, has_long_key: bool, max: usize) -> Option<Registered> {
+    /// Adds a connection by the number of its session, whose client can take a long key or not; `None` if there are `max`
+    /// already or the system gives no random numbers.
+    pub(crate) fn register(self: &Arc<Self>, process: i32, has_long_key: bool, max: usize) -> Option<Registered> {
         let mut key = vec![0; if has_long_key { LONG_KEY_BYTES } else { KEY_BYTES }];
         SystemRandom::new().fill(&mut key).ok()?;
         let mut all = lock(&self.all);
         if all.len() >= max {
             return None;
         }
-        let process = loop {
-            let process = self.next.fetch_add(1, Ordering::Relaxed) & i32::MAX;
-            if process > 0 && !all.contains_key(&process) {
-                break process;
-            }
-        };
-        let backend = Arc::new(Backend { process, key, running: Mutex::new(None) });
+        let (is_terminated, terminated) = (AtomicBool::new(false), Notify::new());
+        let backend = Arc::new(Backend { process, key, running: Mutex::new(None), is_terminated, terminated });
         all.insert(process, Arc::clone(&backend));
         Some(Registered { backends: Arc::clone(self), backend })
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.all).len()
     }
 
     /// Cancels what a connection does, if the key is its own.
@@ -79,7 +81,24 @@ impl Backend {
         *lock(&self.running) = control;
     }
 
-    fn cancel(&self) {
+    /// Ends the connection: what it does is cancelled.
+    pub(crate) fn terminate(&self) {
+        self.is_terminated.store(true, Ordering::SeqCst);
+        self.terminated.notify_one();
+        self.cancel();
+    }
+
+    /// Whether somebody has ended the connection.
+    pub(crate) fn is_terminated(&self) -> bool {
+        self.is_terminated.load(Ordering::SeqCst)
+    }
+
+    /// Waits until somebody ends the connection.
+    pub(crate) async fn terminated(&self) {
+        self.terminated.notified().await;
+    }
+
+    pub(crate) fn cancel(&self) {
         if let Some(control) = lock(&self.running).as_ref() {
             control.cancel();
         }

@@ -5,6 +5,7 @@
 
 mod copy;
 mod extended;
+mod measured;
 mod outcome;
 mod refusal;
 mod settings;
@@ -29,6 +30,7 @@ use crate::protocol::frontend::Message;
 use crate::stream::{Failure, Wire};
 use crate::{Shared, Shutdown};
 use extended::{Portal, Statement};
+use measured::Measured;
 use settings::Reported;
 
 /// A connection that has signed in.
@@ -44,6 +46,8 @@ pub(crate) struct Connection {
     /// Whether messages are passed over up to the next Sync.
     skips: bool,
     reported: Reported,
+    /// What is measured of the statement that runs.
+    measured: Measured,
     /// Whether the open block has set something, which a rollback takes back.
     has_set: bool,
 }
@@ -66,6 +70,7 @@ impl Connection {
             is_implicit: false,
             skips: false,
             reported: Reported::default(),
+            measured: Measured::default(),
             has_set: false,
         }
     }
@@ -81,7 +86,7 @@ impl Connection {
     pub(crate) async fn end(&mut self, told: &Told) {
         told.write(&mut self.wire.out);
         // Who has gone hears nothing.
-        let _ = self.wire.flush().await;
+        let _ = self.wire.close().await;
     }
 
     async fn serve_messages(&mut self) -> Result<(), Failure> {
@@ -98,7 +103,11 @@ impl Connection {
                 tokio::select! {
                     message = self.wire.message() => message?,
                     () = ended(&mut ending, is_in_transaction) => {
-                        self.end(&Told::fatal("57P01", "terminating connection due to administrator command")).await;
+                        self.end(&terminated()).await;
+                        return Ok(());
+                    }
+                    () = self.registered.backend.terminated() => {
+                        self.end(&terminated()).await;
                         return Ok(());
                     }
                     () = elapsed(idle_max) => {
@@ -135,6 +144,10 @@ impl Connection {
                     }
                 }
             }
+            if self.registered.backend.is_terminated() {
+                self.end(&terminated()).await;
+                return Ok(());
+            }
             self.wire.flush_if_much().await?;
         }
     }
@@ -142,10 +155,18 @@ impl Connection {
     /// Tells the client of an error, which fails the transaction block.
     fn fail(&mut self, told: &Told) {
         self.session.fail_transaction();
-        told.write(&mut self.wire.out);
+        self.note_error(told);
+        // Who is sent away hears why, not what was cancelled for that.
+        if !self.registered.backend.is_terminated() {
+            told.write(&mut self.wire.out);
+        }
     }
 
     fn ready(&mut self) {
+        self.session.rests();
+        if self.registered.backend.is_terminated() {
+            return;
+        }
         let status = if self.session.has_failed_transaction() {
             Status::Failed
         } else if self.session.is_in_transaction() {
@@ -189,6 +210,11 @@ impl Connection {
         registered.backend.runs(None);
         Ok(outcome?.map(|outcome| (outcome, control)).map_err(|error| error.in_statement(sql).into()))
     }
+}
+
+/// What a client is told that is sent away.
+fn terminated() -> Told {
+    Told::fatal("57P01", "terminating connection due to administrator command")
 }
 
 /// Waits until the server ends in a way that does not wait for this connection.

@@ -32,11 +32,13 @@ pub(crate) struct Told {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     details: Box<ErrorDetails>,
+    /// The function that tells it in PostgreSQL, where clients ask for that.
+    routine: Option<&'static str>,
 }
 
 impl Told {
     pub(crate) fn error(code: &'static str, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, code, message: message.into(), details: Box::default() }
+        Self { severity: Severity::Error, code, message: message.into(), details: Box::default(), routine: None }
     }
 
     pub(crate) fn fatal(code: &'static str, message: impl Into<String>) -> Self {
@@ -45,6 +47,12 @@ impl Told {
 
     pub(crate) fn notice(message: impl Into<String>) -> Self {
         Self { severity: Severity::Notice, ..Self::error("00000", message) }
+    }
+
+    /// A prepared statement gives other columns by now. JDBC's driver prepares it again when it sees the routine.
+    pub(crate) fn changed_result() -> Self {
+        let told = Self::error("0A000", "cached plan must not change result type");
+        Self { routine: Some("RevalidateCachedQuery"), ..told }
     }
 
     /// Appends it as a message.
@@ -82,6 +90,9 @@ impl Told {
                 field(kind, name);
             }
         }
+        if let Some(routine) = self.routine {
+            field(b'R', routine);
+        }
         message.u8(0);
     }
 }
@@ -93,6 +104,7 @@ impl From<Error> for Told {
             code: error.kind().sqlstate(),
             message: error.to_string(),
             details: Box::new(error.details().clone()),
+            routine: None,
         }
     }
 }

@@ -15,35 +15,55 @@
 //! - `errors`: errors and notices as messages
 //! - `values`: values of rows and parameters as bytes
 //! - `scram`: proofs of passwords
+//! - `origin`: where clients come from
+//! - `attempts`: wrong passwords
+//! - `tls`: certificates, and handshakes
 //! - `stream`: sockets as messages
+//! - `metrics`: what is counted
 //! - `backends`: the connections that are there, and cancellation
 //! - `connection`: what is done about each message
+//! - `monitor`: metrics and health over HTTP
 
+mod attempts;
 mod backends;
 mod connection;
 mod errors;
+mod metrics;
+mod monitor;
+mod origin;
 mod protocol;
 mod scram;
 mod stream;
+mod tls;
 mod values;
 
+use std::fs::Permissions;
 use std::io;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures::{Stream, StreamExt};
 use longshore_engine::Database;
 use ring::rand::{SecureRandom, SystemRandom};
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use attempts::Attempts;
 use backends::Backends;
-use connection::startup::{Origin, serve};
+use connection::startup::{send_away, serve};
+use metrics::Metrics;
+use origin::Origin;
 use stream::{Socket, Wire};
+use tls::Tls;
+
+pub use monitor::{Monitor, Watched};
+pub use tls::{Certificate, TlsConfig};
 
 /// How a server is to be.
 #[derive(Clone, Debug)]
@@ -58,6 +78,12 @@ pub struct ServerConfig {
     pub trust: bool,
     /// Connections at a time, at most.
     pub connections_max: usize,
+    /// How many of these are kept free for superusers.
+    pub connections_reserved: usize,
+    /// How long a client may take to sign in, TLS included.
+    pub sign_in_time_max: Duration,
+    /// How connections are encrypted; without, none is.
+    pub tls: Option<TlsConfig>,
 }
 
 impl Default for ServerConfig {
@@ -68,6 +94,9 @@ impl Default for ServerConfig {
             socket: None,
             trust: false,
             connections_max: 1000,
+            connections_reserved: 3,
+            sign_in_time_max: Duration::from_mins(1),
+            tls: None,
         }
     }
 }
@@ -77,8 +106,12 @@ pub(crate) struct Shared {
     pub(crate) database: Arc<Database>,
     pub(crate) config: ServerConfig,
     pub(crate) backends: Arc<Backends>,
+    pub(crate) attempts: Attempts,
+    pub(crate) tls: Option<Arc<Tls>>,
     /// What the salts of roles that do not exist are made of.
     pub(crate) secret: [u8; 32],
+    pub(crate) metrics: Metrics,
+    pub(crate) started: SystemTime,
     /// How the server ends, once it does.
     pub(crate) ending: watch::Sender<Option<Shutdown>>,
 }
@@ -125,8 +158,11 @@ impl Server {
         };
         let mut secret = [0; 32];
         SystemRandom::new().fill(&mut secret).map_err(|_| io::Error::other("the system gives no random numbers"))?;
-        let (backends, ending) = (Arc::default(), watch::Sender::new(None));
-        Ok(Self { shared: Arc::new(Shared { database, config, backends, secret, ending }), tcp, unix })
+        let tls = config.tls.clone().map(Tls::new).transpose()?.map(Arc::new);
+        let (backends, attempts, ending) = (Arc::default(), Attempts::default(), watch::Sender::new(None));
+        let (metrics, started) = (Metrics::default(), SystemTime::now());
+        let shared = Arc::new(Shared { database, config, backends, attempts, tls, secret, metrics, started, ending });
+        Ok(Self { shared, tcp, unix })
     }
 
     /// The addresses that it listens on.
@@ -143,11 +179,19 @@ impl Server {
         self.unix.as_ref().map(|(_, path)| path.as_path())
     }
 
+    /// What reads the files of certificates again while the server runs.
+    #[must_use]
+    pub fn certificates(&self) -> Certificates {
+        Certificates(self.shared.tls.clone())
+    }
+
     /// Serves clients until `shutdown` gives a way to end, and then until that is done; a faster way may follow.
     pub async fn run(self, shutdown: impl Stream<Item = Shutdown>) {
         let Self { shared, tcp, unix } = self;
         let mut shutdown = pin!(shutdown);
         let mut connections = JoinSet::new();
+        // Those that are signing in count as well. As in PostgreSQL there may be as many of them again.
+        let open_max = shared.config.connections_max.saturating_mul(2).saturating_add(SIGNING_IN_MIN);
         let mut how = loop {
             let accepted = tokio::select! {
                 how = shutdown.next() => break how.unwrap_or(Shutdown::Graceful),
@@ -156,8 +200,12 @@ impl Server {
                 Some(_) = connections.join_next() => continue,
             };
             match accepted {
+                Ok((socket, origin)) if connections.len() >= open_max => {
+                    connections.spawn(send_away(Wire::new(socket), Arc::clone(&shared), origin));
+                }
                 Ok((socket, origin)) => {
-                    connections.spawn(serve(Wire::new(socket), Arc::clone(&shared), origin));
+                    let peer = socket.peer();
+                    connections.spawn(serve(Wire::new(socket), Arc::clone(&shared), origin, peer));
                 }
                 // No file descriptors are left, say: others may be given back.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -186,10 +234,30 @@ impl Server {
     }
 }
 
+/// The certificates of a server that runs.
+pub struct Certificates(Option<Arc<Tls>>);
+
+impl Certificates {
+    /// Reads their files again. Connections that begin from now on use what the files hold now.
+    ///
+    /// # Errors
+    /// Files that cannot be read or are wrong. The server goes on with what it had.
+    pub fn reload(&self) -> io::Result<()> {
+        self.0.as_ref().map_or(Ok(()), |tls| tls.reload())
+    }
+}
+
 /// How long to wait after a connection that could not be taken.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Connections that may be signing in, at least.
+const SIGNING_IN_MIN: usize = 16;
 /// How long statements that were cancelled may take to undo what they have done.
 const END_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// How long nothing comes from a client before it is asked whether it is there, how often, and how many times.
+const KEEPALIVE_TIME: Duration = Duration::from_mins(1);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+const KEEPALIVE_RETRIES: u32 = 6;
 
 async fn accept(listeners: &[TcpListener]) -> io::Result<(Socket, Origin)> {
     if listeners.is_empty() {
@@ -201,8 +269,10 @@ async fn accept(listeners: &[TcpListener]) -> io::Result<(Socket, Origin)> {
         (Err(error), ..) => return Err(error),
     };
     stream.set_nodelay(true)?;
-    let origin = if peer.ip().to_canonical().is_loopback() { Origin::Loopback } else { Origin::Network };
-    Ok((Socket::Tcp(stream), origin))
+    // A client whose machine has gone without a word is found out while nothing is under way.
+    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE_TIME).with_interval(KEEPALIVE_INTERVAL);
+    SockRef::from(&stream).set_tcp_keepalive(&keepalive.with_retries(KEEPALIVE_RETRIES))?;
+    Ok((Socket::Tcp(stream), Origin::Tcp(peer.ip())))
 }
 
 async fn accept_unix(listener: Option<&(UnixListener, PathBuf)>) -> io::Result<(Socket, Origin)> {
@@ -212,9 +282,10 @@ async fn accept_unix(listener: Option<&(UnixListener, PathBuf)>) -> io::Result<(
     }
 }
 
-/// Listens on a socket; one that nobody listens on any more is taken over.
+/// Listens on a socket; one that nobody listens on any more is taken over. As in PostgreSQL, everybody may connect who may
+/// enter its directory.
 fn listen_unix(path: &Path) -> io::Result<UnixListener> {
-    match UnixListener::bind(path) {
+    let listener = match UnixListener::bind(path) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
             if std::os::unix::net::UnixStream::connect(path).is_ok() {
                 return Err(error);
@@ -223,7 +294,9 @@ fn listen_unix(path: &Path) -> io::Result<UnixListener> {
             UnixListener::bind(path)
         }
         listening => listening,
-    }
+    }?;
+    std::fs::set_permissions(path, Permissions::from_mode(0o777))?;
+    Ok(listener)
 }
 
 fn about(error: &io::Error, what: &str) -> io::Error {

@@ -1,15 +1,18 @@
-//! The bytes of a connection, over TCP or a Unix socket.
+//! The bytes of a connection, over TCP, with TLS or without, or a Unix socket.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
+use tokio_rustls::server::TlsStream;
 
 use crate::protocol::Violation;
 use crate::protocol::frontend::{self, Message, Opening};
+use crate::tls::{self, Channel, Encrypted, Tls};
 
 /// Bytes that are read at a time, at least.
 const READ_BYTES: usize = 8 << 10;
@@ -22,6 +25,31 @@ const WAITING_BYTES_MAX: usize = 1 << 20;
 pub(crate) enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Tls(Box<TlsStream<TcpStream>>),
+    /// A handshake is under way, or has failed.
+    Closed,
+}
+
+impl Socket {
+    /// The address of the other end; `None` of a Unix socket.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.peer_addr().ok(),
+            Self::Tls(stream) => stream.get_ref().0.peer_addr().ok(),
+            Self::Unix(_) | Self::Closed => None,
+        }
+    }
+
+    /// Waits until there is something to read, without room for it.
+    async fn readable(&mut self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.readable().await,
+            Self::Unix(stream) => stream.readable().await,
+            // What has come may have been decrypted already.
+            Self::Tls(stream) => stream.fill_buf().await.map(|_| ()),
+            Self::Closed => Ok(()),
+        }
+    }
 }
 
 impl AsyncRead for Socket {
@@ -29,6 +57,8 @@ impl AsyncRead for Socket {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
             Self::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_read(cx, buffer),
+            Self::Closed => Poll::Ready(Ok(())),
         }
     }
 }
@@ -38,6 +68,8 @@ impl AsyncWrite for Socket {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_write(cx, bytes),
+            Self::Closed => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
         }
     }
 
@@ -45,6 +77,8 @@ impl AsyncWrite for Socket {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
             Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_flush(cx),
+            Self::Closed => Poll::Ready(Ok(())),
         }
     }
 
@@ -52,6 +86,8 @@ impl AsyncWrite for Socket {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_shutdown(cx),
+            Self::Closed => Poll::Ready(Ok(())),
         }
     }
 }
@@ -82,11 +118,39 @@ pub(crate) struct Wire {
     read: BytesMut,
     /// What is on its way to the client.
     pub(crate) out: Vec<u8>,
+    /// What sign-in may use of TLS; `None` without TLS.
+    pub(crate) channel: Option<Channel>,
 }
 
 impl Wire {
     pub(crate) fn new(socket: Socket) -> Self {
-        Self { socket, read: BytesMut::new(), out: Vec::new() }
+        Self { socket, read: BytesMut::new(), out: Vec::new(), channel: None }
+    }
+
+    /// Whether a client over TCP begins with TLS, rather than with a message that asks for it.
+    pub(crate) async fn begins_with_tls(&self) -> io::Result<bool> {
+        let mut first = [0];
+        match &self.socket {
+            Socket::Tcp(stream) => Ok(stream.peek(&mut first).await? == 1 && first[0] == tls::HANDSHAKE),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether more has come than was taken.
+    pub(crate) fn has_more(&self) -> bool {
+        !self.read.is_empty()
+    }
+
+    /// Encrypts a connection over TCP, whose client has sent nothing yet but a wish for it. Whether the client named the
+    /// protocol.
+    pub(crate) async fn encrypt(&mut self, tls: &Tls) -> io::Result<bool> {
+        let Socket::Tcp(stream) = std::mem::replace(&mut self.socket, Socket::Closed) else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        let Encrypted { stream, channel, has_named_protocol } = tls.accept(stream).await?;
+        self.socket = Socket::Tls(stream);
+        self.channel = Some(channel);
+        Ok(has_named_protocol)
     }
 
     /// The first message.
@@ -122,6 +186,10 @@ impl Wire {
 
     /// Reads more bytes. A future that is dropped has read none.
     pub(crate) async fn fill(&mut self) -> Result<(), Failure> {
+        if self.read.capacity() == 0 {
+            // A client that is silent takes no room.
+            self.socket.readable().await?;
+        }
         // Room for all of a message that has begun.
         let needed = frontend::needed(&self.read).ok().flatten().unwrap_or_default();
         self.read.reserve(needed.saturating_sub(self.read.len()).clamp(READ_BYTES, SEND_BYTES));
@@ -156,6 +224,12 @@ impl Wire {
     /// Sends what is on its way if it is much.
     pub(crate) async fn flush_if_much(&mut self) -> Result<(), Failure> {
         if self.out.len() >= SEND_BYTES { self.flush().await } else { Ok(()) }
+    }
+
+    /// Sends what is on its way, and that nothing more will come.
+    pub(crate) async fn close(&mut self) -> Result<(), Failure> {
+        self.flush().await?;
+        Ok(self.socket.shutdown().await?)
     }
 
     /// Gives memory back while nothing is under way.

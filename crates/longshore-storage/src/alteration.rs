@@ -40,7 +40,7 @@ use crate::transaction::{CommitError, Isolation, Transaction};
 use crate::typed::Input;
 use crate::types::Schema;
 use crate::values::TextRoom;
-use crate::visibility::{ConflictKind, Time};
+use crate::visibility::{ConflictKind, Owner, Time};
 
 /// How often it is looked whether somebody has ended.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -88,14 +88,28 @@ impl Relation {
     ///
     /// When somebody else alters it, or has not ended what he writes.
     pub fn begin_alteration(&self, patience: Duration) -> Result<Alteration, TransactionError> {
-        Alteration::begin(self, patience)
+        Alteration::begin(self, patience, None)
+    }
+
+    /// The same for a transaction, which may have written to it: then its rows are not to be reshaped, but to be written
+    /// anew to what is made by [`Alteration::renewed`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Relation::begin_alteration`].
+    pub fn begin_alteration_of(
+        &self,
+        owner: Option<Owner>,
+        patience: Duration,
+    ) -> Result<Alteration, TransactionError> {
+        Alteration::begin(self, patience, owner)
     }
 }
 
 impl Alteration {
-    fn begin(relation: &Relation, patience: Duration) -> Result<Alteration, TransactionError> {
+    fn begin(relation: &Relation, patience: Duration, own: Option<Owner>) -> Result<Alteration, TransactionError> {
         let (table, transactions) = (relation.table(), relation.transactions());
-        if !table.visibility.close() {
+        if !table.visibility.close(own) {
             return Err(table.altered(transactions.now()));
         }
         let alteration =
@@ -110,7 +124,7 @@ impl Alteration {
         for (at, slot) in table.slots.iter() {
             loop {
                 // Without the latch while it sleeps: who is waited for may need it to undo what he did.
-                let uncommitted = slot.read().uncommitted(stamps);
+                let uncommitted = slot.read().uncommitted(own, stamps);
                 let Some(row) = uncommitted else { break };
                 if Instant::now() >= deadline {
                     return Err(table.conflict(RowId::new(at, row), ConflictKind::Uncommitted(None)));
@@ -227,6 +241,12 @@ impl Alteration {
         computed.map_err(|error| table.failed(row, error))
     }
 
+    /// A relation of other columns without rows, which the transaction writes that lets it take the place ([`Alteration::join`]).
+    #[must_use]
+    pub fn renewed(&self, name: &str, schema: &Arc<Schema>) -> Relation {
+        self.empty(name, schema, Box::default())
+    }
+
     /// An empty relation of other columns.
     fn empty(&self, name: &str, schema: &Arc<Schema>, origins: Box<[ColumnOrigin]>) -> Relation {
         let table = Table::pending(Arc::clone(schema), Arc::clone(self.table.memory()), origins);
@@ -257,17 +277,41 @@ impl Alteration {
     ///
     /// When `after` was not made for this.
     pub fn commit_in(
-        mut self,
+        self,
         after: &Relation,
         keep: Arc<dyn Any + Send + Sync>,
         mut transaction: Transaction,
     ) -> Result<Commit, CommitError> {
+        self.join(after, keep, &mut transaction).map_err(|error| CommitError::Failed(Box::new(error)))?;
+        let committed = transaction.commit()?;
+        self.end();
+        Ok(committed)
+    }
+
+    /// Lets `after` take the place of the relation when a transaction commits, which alone works on it until then. The
+    /// relation stays closed until the alteration is given up, or [`Alteration::end`] says that it is committed.
+    ///
+    /// # Errors
+    ///
+    /// When others have changed the relation since the transaction began, unless it sees that; or the log does not take it.
+    ///
+    /// # Panics
+    ///
+    /// When `after` was not made for this.
+    pub fn join(
+        &self,
+        after: &Relation,
+        keep: Arc<dyn Any + Send + Sync>,
+        transaction: &mut Transaction,
+    ) -> Result<(), TransactionError> {
         let after = Arc::clone(after.table());
         assert!(after.is_pending(), "what takes the place has not stood before");
-        transaction.swap_table(TableSwap::new(Arc::clone(&self.table), after, keep));
-        let committed = transaction.commit()?;
+        transaction.swap_table(TableSwap::new(Arc::clone(&self.table), after, keep))
+    }
+
+    /// It is committed.
+    pub fn end(mut self) {
         self.is_done = true;
-        Ok(committed)
     }
 
     fn has_null(&self, schema: &Schema, column: usize, row: RowId, values: String) -> TransactionError {

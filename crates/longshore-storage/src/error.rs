@@ -12,7 +12,7 @@ use crate::memory::OutOfMemory;
 use crate::row_id::RowId;
 use crate::types::ColumnType;
 use crate::view::HEAP_BYTES_MAX;
-use crate::visibility::ConflictKind;
+use crate::visibility::{ConflictKind, Owner};
 
 mod foreign_key;
 
@@ -56,6 +56,8 @@ pub enum TransactionError {
         /// Whether the same transaction may succeed when it is tried again, and asks anew what the name stands for. If
         /// not, it began after the alteration and works on what the relation was before.
         retry: bool,
+        /// The transaction that alters it and has not ended, if one does.
+        by: Option<Owner>,
     },
     /// Rows are being appended to a relation that is to be altered.
     Appending {
@@ -250,12 +252,12 @@ impl fmt::Display for TransactionError {
             TransactionError::Conflict { relation, row, kind } => {
                 write!(f, "could not serialize access to row {row} of {relation}: {kind}; try the transaction again")
             }
-            TransactionError::Altered { relation, retry: true } => write!(
+            TransactionError::Altered { relation, retry: true, .. } => write!(
                 f,
                 "could not serialize access to {relation}: it is being altered, or was since this transaction began; try \
                  the transaction again"
             ),
-            TransactionError::Altered { relation, retry: false } => {
+            TransactionError::Altered { relation, retry: false, .. } => {
                 write!(f, "{relation} was altered, and this is what it was before; look it up by its name again")
             }
             TransactionError::Appending { relation } => {

@@ -100,7 +100,8 @@ pub use datum::Datum;
 pub use error::{AppendedPair, ForeignKeyError, ForeignKeyProblem, Holder, TransactionError};
 pub use index::{BulkError, Direction, Found, Index, IndexKind, IndexParts, Key, KeyError, Range, Source, Uniqueness};
 pub use manager::{
-    AdvisoryKey, AdvisoryLock, Commit, Deadlock, Moment, RedoLog, RowLock, TableLock, Transactions, Wait,
+    AdvisoryKey, AdvisoryLock, Commit, Counts, Deadlock, HeldLock, Locked, Moment, RedoLog, RowLock, TableLock,
+    Transactions, Wait, Waiting,
 };
 pub use memory::{Memory, OutOfMemory, Reservation};
 pub use packed::{CodeSet, PackedAs, PackedColumn, Packer, RangeSet, SpareCodes};

@@ -74,6 +74,8 @@ pub struct Log {
     work: Condvar,
     /// What is safe, for who need not wait.
     durable: AtomicU64,
+    /// How often it was made safe.
+    syncs: AtomicU64,
     folder: Folder,
     spares: Spares,
     options: LogOptions,
@@ -134,6 +136,7 @@ impl Log {
             changed: Condvar::new(),
             work: Condvar::new(),
             durable: AtomicU64::new(end.get()),
+            syncs: AtomicU64::new(0),
             folder,
             spares,
             options,
@@ -144,6 +147,12 @@ impl Log {
     #[must_use]
     pub fn durable(&self) -> Lsn {
         Lsn::new(self.durable.load(Ordering::Acquire))
+    }
+
+    /// How often it was made safe on the disk since it was opened.
+    #[must_use]
+    pub fn syncs(&self) -> u64 {
+        self.syncs.load(Ordering::Relaxed)
     }
 
     /// Up to where records have been appended.
@@ -292,6 +301,7 @@ impl Log {
             self.changed.notify_all();
         }
         let written = writer.write(&mut group.bytes);
+        self.syncs.fetch_add(1, Ordering::Relaxed);
         let mut state = self.lock();
         state.return_group(writer, group, written.map_err(LogError::from));
         self.durable.store(state.durable().get(), Ordering::Release);

@@ -19,6 +19,7 @@ mod advisory_locks;
 mod backlog;
 mod commit_log;
 mod freed_slots;
+mod inspect;
 mod prune;
 mod reclaim;
 mod row_locks;
@@ -29,6 +30,7 @@ mod write_set;
 pub use advisory_locks::{AdvisoryKey, AdvisoryLock};
 pub(crate) use commit_log::{BlockStore, CheckpointMoment, CommitLog, LoadWriter};
 pub use commit_log::{Commit, RedoLog};
+pub use inspect::{Counts, HeldLock, Locked, Waiting};
 pub use row_locks::RowLock;
 pub use table_locks::TableLock;
 pub use waits::{Deadlock, Moment, Wait};
@@ -74,6 +76,19 @@ pub(crate) struct State {
     spare: Vec<WriteSet>,
     #[allow(clippy::vec_box, reason = "transactions take the boxes")]
     spare_logs: Vec<Box<PredicateLog>>,
+    /// How many transactions have committed, and how many were rolled back.
+    committed: u64,
+    rolled_back: u64,
+}
+
+/// How a transaction ends that leaves nothing to be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// It has committed, and had changed nothing.
+    Committed,
+    RolledBack,
+    /// It was none, but a reader.
+    Reader,
 }
 
 /// The state of all transactions, locked.
@@ -124,6 +139,8 @@ impl Transactions {
                 free_stamps: Vec::new(),
                 spare: Vec::new(),
                 spare_logs: Vec::new(),
+                committed: 0,
+                rolled_back: 0,
             }),
         })
     }
@@ -229,6 +246,7 @@ impl Transactions {
         stamp: Option<StampId>,
         mut writes: WriteSet,
         log: Option<Box<PredicateLog>>,
+        left: Left,
     ) {
         let mut freed = FreedSlots::default();
         // Who only reads has changed nothing.
@@ -237,6 +255,7 @@ impl Transactions {
             freed = std::mem::take(&mut writes.freed);
         }
         let mut state = self.lock();
+        state.count(left);
         state.keep_log(log);
         state.free_stamps.extend(stamp);
         if state.spare.len() < SPARE_WRITE_SETS_MAX && stamp.is_some() {
@@ -313,6 +332,15 @@ impl Transactions {
 }
 
 impl State {
+    /// Counts a transaction that ends so.
+    pub(crate) fn count(&mut self, left: Left) {
+        match left {
+            Left::Committed => self.committed += 1,
+            Left::RolledBack => self.rolled_back += 1,
+            Left::Reader => {}
+        }
+    }
+
     pub(crate) fn take_stamp(&mut self) -> StampId {
         self.free_stamps.pop().unwrap_or_else(|| {
             self.next_stamp += 1;
@@ -400,6 +428,6 @@ impl Reader<'_> {
 
 impl Drop for Reader<'_> {
     fn drop(&mut self) {
-        self.transactions.leave(self.active_slot, None, WriteSet::default(), None);
+        self.transactions.leave(self.active_slot, None, WriteSet::default(), None, Left::Reader);
     }
 }

@@ -272,6 +272,12 @@ impl Relation {
         self.table.visibility.is_current_at(time)
     }
 
+    /// By what locks of it and of its rows are known.
+    #[must_use]
+    pub fn lock_number(&self) -> u64 {
+        self.table.id()
+    }
+
     pub(crate) fn table(&self) -> &Arc<Table> {
         &self.table
     }

@@ -371,7 +371,8 @@ impl Table {
 
     /// Why a transaction that began at a time cannot write any more.
     pub(crate) fn altered(&self, start: Time) -> TransactionError {
-        TransactionError::Altered { relation: self.name(), retry: self.visibility.lasts_at(start) }
+        let (retry, by) = (self.visibility.lasts_at(start), self.visibility.closed_by());
+        TransactionError::Altered { relation: self.name(), retry, by }
     }
 
     /// Takes note that a slot has room, if it has.
@@ -393,6 +394,11 @@ impl Table {
         // Either whoever caches a snapshot sees the time, or the snapshot is seen here (`cache`).
         self.changed.fetch_max(time.0, Ordering::SeqCst);
         self.take_cached()
+    }
+
+    /// Whether anything was committed here since a time.
+    pub(crate) fn has_changed_since(&self, time: Time) -> bool {
+        self.changed.load(Ordering::Acquire) > time.0
     }
 
     /// What is visible of the rows.

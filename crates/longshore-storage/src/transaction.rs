@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::chunk::hot::{RowVisibility, Writer};
 use crate::error::TransactionError;
-use crate::manager::{ActiveSlot, SchemaChanges, Transactions, WriteSet};
+use crate::manager::{ActiveSlot, Left, SchemaChanges, Transactions, WriteSet};
 use crate::predicate::PredicateLog;
 use crate::relation::Relation;
 use crate::row_id::RowId;
@@ -177,10 +177,10 @@ impl Transaction {
 
     /// Undoes everything.
     pub fn rollback(mut self) {
-        self.end();
+        self.end(Left::RolledBack);
     }
 
-    fn end(&mut self) {
+    fn end(&mut self, left: Left) {
         if self.ended {
             return;
         }
@@ -188,10 +188,10 @@ impl Transaction {
         let mut set = std::mem::take(&mut self.set);
         if let Some(stamp) = self.stamp {
             set.undo(0, stamp);
-            set.forget_items(0);
+            set.forget_items(0, 0);
             self.unlock(0);
         }
-        self.manager.leave(self.active_slot, self.stamp, set, self.log.take());
+        self.manager.leave(self.active_slot, self.stamp, set, self.log.take(), left);
     }
 
     /// Its changes that are no rows, to log one; `None` if its database has no log.
@@ -230,6 +230,6 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        self.end();
+        self.end(Left::RolledBack);
     }
 }

@@ -18,12 +18,14 @@ pub(super) fn step() -> Result<Outcome, String> {
     if !is_installed("cargo-fuzz", "--version") {
         run(&mut cargo(&["install", "--locked", "cargo-fuzz"]))?;
     }
+    let features = ["--features", "server"];
     let seconds = std::env::var("LONGSHORE_FUZZ_SECONDS").unwrap_or_else(|_| TARGET_SECONDS.to_owned());
-    fuzz(&["build"])?;
+    fuzz(&[&["build"][..], &features].concat())?;
     for target in targets()? {
         let time = format!("-max_total_time={seconds}");
         // The same walk every time, so that a failure can be repeated; longer walks by hand begin elsewhere.
-        fuzz(&["run", &target, "--", &time, "-seed=1", "-timeout=20", "-rss_limit_mb=4096", "-print_final_stats=1"])?;
+        let limits = ["--", &time, "-seed=1", "-timeout=20", "-rss_limit_mb=4096", "-print_final_stats=1"];
+        fuzz(&[&["run", target.as_str()][..], &features, &limits].concat())?;
     }
     Ok(Outcome::Passed)
 }

@@ -13,6 +13,7 @@ mod process;
 mod recipes;
 mod remote;
 mod run;
+mod served;
 #[allow(dead_code, clippy::unwrap_used, reason = "the tests of longshore-source use more of it")]
 #[path = "../../../longshore-source/tests/source/common/server.rs"]
 mod server;

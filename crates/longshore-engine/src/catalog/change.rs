@@ -8,6 +8,7 @@
 //! before, and undone if there is no change after all ([`Change::otherwise`]).
 
 use std::collections::{BTreeMap, HashSet};
+use std::iter::successors;
 use std::mem::swap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -92,7 +93,7 @@ impl Catalog {
         draft.drop_lost_comments();
         self.check_names(&draft)?;
         if let Some(fork) = &self.fork {
-            fork.check(&draft)?;
+            fork.divide(&mut draft);
             self.exchange(&mut draft);
             fork.put_off(&mut draft);
             return Ok(result);
@@ -202,13 +203,12 @@ impl Catalog {
         let entries: Vec<Entry> = self.entries().into_iter().filter(is_kept).collect();
         let tables_now: Vec<Arc<Table>> = entries.iter().filter_map(Entry::table).collect();
         let known: HashSet<*const Table> = tables_now.iter().map(Arc::as_ptr).collect();
-        // A table that is altered has its rows in what takes its place.
+        // A table that is altered, once or by and by, has its rows in what takes its place.
         let stays: HashSet<*const Table> = draft
             .entries
             .values()
             .filter_map(Entry::table)
-            .flat_map(|table| [Some(Arc::as_ptr(&table)), table.before().map(|before| Arc::as_ptr(&before))])
-            .flatten()
+            .flat_map(|table| successors(Some(table), |table| table.before()).map(|table| Arc::as_ptr(&table)))
             .collect();
         for gone in tables_now.iter().filter(|table| !stays.contains(&Arc::as_ptr(table))) {
             transaction.log_dropped(&gone.relation)?;

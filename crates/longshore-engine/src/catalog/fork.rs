@@ -1,9 +1,10 @@
 //! The catalog that a transaction block has to itself from its first statement that makes or drops something: a copy, which its
 //! session alone looks at, and which becomes that of the database in the transaction that the block commits.
 //!
-//! Tables that the block makes are no part of the database before that. What others have is never changed: a statement that
-//! would change the rules of a table from before the block is refused ([`Fork::check`]). What a change does beside the
-//! catalog is kept for the end of the block, or for its return to a savepoint ([`Fork::put_off`]).
+//! Tables that the block makes are no part of the database before that. What others have is never changed: a table from before
+//! the block that gets other rules is another entry of the same relation ([`Fork::divide`]), and one that is altered has
+//! another relation. What a change does beside the catalog is kept for the end of the block, or for its return to a savepoint
+//! ([`Fork::put_off`]).
 //!
 //! Others may change the catalog of the database meanwhile. The commit fails if that concerns what the block has changed, or
 //! what this depends on.
@@ -130,24 +131,15 @@ impl Fork {
         self.acts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses a change of what others see.
-    pub(super) fn check(&self, draft: &Change) -> Result<(), Error> {
-        draft.rules.iter().try_for_each(|(table, _)| self.check_own(table))
-    }
-
-    /// Refuses a table that was there before the block.
-    fn check_own(&self, table: &Arc<Table>) -> Result<(), Error> {
-        if !self.began.has(table) {
-            return Ok(());
+    /// Lets tables that others see keep their rules: the block has others of the same rows.
+    pub(super) fn divide(&self, draft: &mut Change) {
+        for (table, rules) in draft.rules.extract_if(.., |(table, _)| self.began.has(table)) {
+            if let Some(Entry::Table(entry)) = draft.entries.get_mut(&table.name)
+                && Arc::ptr_eq(entry, &table)
+            {
+                *entry = Table::altered(&table, &table.name, Arc::clone(&table.relation), Rules::clone(&rules));
+            }
         }
-        Err(Error::new(
-            ErrorKind::ActiveTransaction,
-            format!(
-                "the statement changes table {}, which was there before the transaction block, and cannot be rolled back; \
-                 execute it outside of a block",
-                table.name
-            ),
-        ))
     }
 
     /// Keeps what is to be done about a change for the end of the block.
@@ -206,14 +198,14 @@ impl Catalog {
         self.fork.as_ref().map(|fork| &fork.origin)
     }
 
-    /// Whether a table is one that the transaction block has made which has the catalog to itself.
-    pub(crate) fn is_own(&self, table: &Arc<Table>) -> bool {
+    /// Whether a table is one that the transaction block has made or altered which has the catalog to itself.
+    pub(crate) fn is_of_block(&self, table: &Arc<Table>) -> bool {
         self.fork.as_ref().is_some_and(|fork| !fork.began.has(table))
     }
 
-    /// Refuses a table that others see, if a transaction block has the catalog to itself.
-    pub(crate) fn check_own(&self, table: &Arc<Table>) -> Result<(), Error> {
-        self.fork.as_ref().map_or(Ok(()), |fork| fork.check_own(table))
+    /// Whether it is one that the block has made.
+    pub(crate) fn is_new_in_block(&self, table: &Arc<Table>) -> bool {
+        self.is_of_block(table) && table.before().is_none()
     }
 
     /// The state of a copy, to go back to.

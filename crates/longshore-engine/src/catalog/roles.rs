@@ -24,7 +24,9 @@ impl RoleId {
     pub(crate) const WRITE_ALL_DATA: Self = Self(6182);
     pub(crate) const READ_SERVER_FILES: Self = Self(4569);
     pub(crate) const WRITE_SERVER_FILES: Self = Self(4570);
-    const MONITOR: Self = Self(3373);
+    pub(crate) const MONITOR: Self = Self(3373);
+    pub(crate) const READ_ALL_STATS: Self = Self(3375);
+    pub(crate) const SIGNAL_BACKEND: Self = Self(4200);
     /// Below it are those of the system.
     const FIRST: Self = Self(16384);
 
@@ -38,9 +40,9 @@ impl RoleId {
 const PREDEFINED: [(RoleId, &str); 11] = [
     (RoleId::MONITOR, "pg_monitor"),
     (RoleId(3374), "pg_read_all_settings"),
-    (RoleId(3375), "pg_read_all_stats"),
+    (RoleId::READ_ALL_STATS, "pg_read_all_stats"),
     (RoleId(3377), "pg_stat_scan_tables"),
-    (RoleId(4200), "pg_signal_backend"),
+    (RoleId::SIGNAL_BACKEND, "pg_signal_backend"),
     (RoleId(4544), "pg_checkpoint"),
     (RoleId::READ_SERVER_FILES, "pg_read_server_files"),
     (RoleId::WRITE_SERVER_FILES, "pg_write_server_files"),

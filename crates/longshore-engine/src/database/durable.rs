@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use longshore_storage::data_directory::{BackupReport, Checkpoint, DataDirectory};
 
+use super::statistics::{CheckpointCounts, DurableStatistics};
 use crate::catalog::Catalog;
 use crate::config::{Durability, Naptime};
 use crate::{Error, ErrorKind, panics};
@@ -47,6 +48,7 @@ pub(crate) struct Durable {
     settings: Mutex<CheckpointSettings>,
     /// Held by who makes a checkpoint: others wait.
     checkpointing: Mutex<()>,
+    counts: CheckpointCounts,
 }
 
 impl Durable {
@@ -62,6 +64,7 @@ impl Durable {
             durability: durability.clone(),
             settings: Mutex::new(CheckpointSettings::of(durability)),
             checkpointing: Mutex::new(()),
+            counts: CheckpointCounts::default(),
         });
         let checkpointer = Checkpointer::start(&durable)?;
         Ok((durable, checkpointer))
@@ -99,9 +102,37 @@ impl Durable {
         let _one = self.checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = self.directory.read().unwrap_or_else(PoisonError::into_inner);
         let directory = directory.as_ref().ok_or_else(closed)?;
-        let (checkpoint, catalog) = self.begin(directory, false)?;
-        change(checkpoint).write(&catalog)?;
-        Ok(())
+        let (bytes, began) = (directory.log_bytes(), Instant::now());
+        let write = || {
+            let (checkpoint, catalog) = self.begin(directory, false)?;
+            change(checkpoint).write(&catalog)?;
+            Ok(())
+        };
+        let written: Result<(), Error> = write();
+        let seconds = began.elapsed().as_secs_f64();
+        self.counts.add(began.elapsed(), written.is_ok());
+        match &written {
+            Ok(()) => {
+                tracing::info!(target: "longshore::checkpoint", seconds, log_bytes = bytes, "checkpoint complete")
+            }
+            Err(error) => tracing::error!(target: "longshore::checkpoint", seconds, %error, "checkpoint failed"),
+        }
+        written
+    }
+
+    /// What it counts; `None` once it is closed.
+    pub(super) fn statistics(&self) -> Option<DurableStatistics> {
+        let directory = self.directory.read().unwrap_or_else(PoisonError::into_inner);
+        let directory = directory.as_ref()?;
+        let (checkpoints, checkpoints_failed, checkpoint_time) = self.counts.get();
+        Some(DurableStatistics {
+            log_bytes_written: directory.log().end().get(),
+            log_bytes_to_redo: directory.log_bytes(),
+            log_syncs: directory.log().syncs(),
+            checkpoints,
+            checkpoints_failed,
+            checkpoint_time,
+        })
     }
 
     /// Makes a last checkpoint, so that nothing is done again when the database is opened, and closes the directory. Nobody

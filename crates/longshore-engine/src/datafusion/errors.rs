@@ -25,6 +25,9 @@ pub(super) fn external(error: impl Into<Error>) -> DataFusionError {
     DataFusionError::External(Box::new(error.into()))
 }
 
+/// How the error of temporary files that would become larger than they may begins.
+pub(super) const TEMP_FILES_TOO_LARGE: &str = "temporary file size exceeds temp_file_limit";
+
 /// What `DataFusion` reports, as an error of ours.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
 pub(super) fn from_datafusion(error: DataFusionError) -> Error {
@@ -58,6 +61,9 @@ pub(super) fn from_datafusion(error: DataFusionError) -> Error {
         return panics::of_text(&panic.to_string());
     }
     let message = message(root);
+    if let Some(at) = message.find(TEMP_FILES_TOO_LARGE) {
+        return Error::new(ErrorKind::Coded("53400"), &message[at..]);
+    }
     if let Some(missing) = missing_function(&message) {
         return Error::new(ErrorKind::NoFunction, missing);
     }

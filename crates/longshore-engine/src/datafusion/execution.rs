@@ -3,6 +3,7 @@
 pub(super) mod compact;
 pub(super) mod complexity;
 pub(super) mod interruptible;
+pub(super) mod limits;
 pub(super) mod memory;
 pub(super) mod one_row;
 pub(super) mod shared;

@@ -391,6 +391,7 @@ impl Queries {
         let headings = told.or(headings);
         let workers = self.pool.workers()?;
         let may_help = may_help(&planner, &plan);
+        let kept = planner.transaction.numbers().keeps_plans().then(|| Arc::clone(&plan));
         let context = planner.task_context(&plan);
         let rows = match ParallelReader::new(&plan) {
             Some(reader) => reader.run(&workers, context, control)?,
@@ -413,7 +414,10 @@ impl Queries {
             ),
             None => rows,
         };
-        let rows = rows.with_types(types);
+        let mut rows = rows.with_types(types);
+        if let Some(plan) = kept {
+            rows = rows.with_plan(Arc::new(move || explain::told(&plan)));
+        }
         Ok(match files {
             // What is wrong with values is wrong in the query; all else is in the files.
             Some(files) => rows.with_errors(move |error| match error.kind() {

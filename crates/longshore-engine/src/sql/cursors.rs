@@ -199,9 +199,8 @@ impl Reader<'_> {
         if !self.takes("CURSOR") {
             return Err(self.expected("CURSOR"));
         }
-        let with = self.takes("WITH");
-        let is_holdable = with;
-        if (with || self.takes("WITHOUT")) && !self.takes("HOLD") {
+        let is_holdable = self.takes("WITH");
+        if (is_holdable || self.takes("WITHOUT")) && !self.takes("HOLD") {
             return Err(self.expected("HOLD"));
         }
         if !self.takes("FOR") {

@@ -53,7 +53,7 @@ pub(super) fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-fn follows_name(bytes: &[u8], at: usize) -> bool {
+pub(super) fn follows_name(bytes: &[u8], at: usize) -> bool {
     at > 0 && (is_name_byte(bytes[at - 1]) || bytes[at - 1] == b'$')
 }
 

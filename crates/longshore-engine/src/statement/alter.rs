@@ -20,9 +20,11 @@ mod views;
 
 use sqlparser::ast::{AlterColumnOperation, AlterIndexOperation, AlterTableOperation, ObjectName, RenameTableNameKind};
 
-use draft::Draft;
+use std::sync::Arc;
 
-use crate::catalog::{Commented, Entry, Sequence};
+use draft::{Draft, DraftKey};
+
+use crate::catalog::{Commented, Entry, Key, Sequence, Table};
 use crate::sql::alter::{Action, AlterTable};
 use crate::sql::names;
 use crate::sql::objects::{ObjectChange, ObjectKind};
@@ -70,14 +72,14 @@ pub(crate) async fn alter_table(context: &Context<'_>, mut alter: AlterTable) ->
 /// Makes what the draft says, with the sequences that it has for itself.
 async fn replace(context: &Context<'_>, draft: Draft) -> Result<(), Error> {
     let catalog = &context.database.catalog;
-    let new: Vec<std::sync::Arc<Sequence>> = draft.sequences.clone();
+    let new: Vec<Arc<Sequence>> = draft.sequences.clone();
     if new.is_empty() {
         return make::replace(context, draft).await;
     }
     // Rows that are there take numbers of them.
     catalog.change(|change| {
         change.created_by(context.creator());
-        change.sequences.extend(new.iter().map(|sequence| (sequence.name.clone(), std::sync::Arc::clone(sequence))));
+        change.sequences.extend(new.iter().map(|sequence| (sequence.name.clone(), Arc::clone(sequence))));
         Ok(())
     })?;
     let made = make::replace(context, draft).await;
@@ -150,6 +152,20 @@ pub(crate) async fn alter_index(
     draft.rename_key(context, names::own(&name), names::own(&to))?;
     make::replace(context, draft).await?;
     Ok(Outcome::done("ALTER INDEX"))
+}
+
+/// Adds an index to a table in a transaction block.
+pub(crate) async fn add_index(context: &Context<'_>, table: Arc<Table>, key: Key) -> Result<(), Error> {
+    let mut draft = Draft::new(context, table);
+    draft.keys.push(DraftKey { key, from: None });
+    make::replace(context, draft).await
+}
+
+/// Drops an index of a table in a transaction block.
+pub(crate) async fn drop_index(context: &Context<'_>, table: Arc<Table>, name: &str) -> Result<(), Error> {
+    let mut draft = Draft::new(context, table);
+    draft.keys.retain(|key| key.key.name != name);
+    make::replace(context, draft).await
 }
 
 /// When PostgreSQL does an action: what is dropped makes room for what is added, and constraints find the new columns.

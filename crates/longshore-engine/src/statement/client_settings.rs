@@ -6,16 +6,18 @@
 //! Not here: settings of transactions (`transaction`) and of the database (`settings`).
 
 mod planner;
+mod sizes;
 mod times;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use planner::PLANNER_SETTINGS;
 use sqlparser::ast::{ContextModifier, Expr, Set, Statement, UnaryOperator, Value};
 
 use super::schemas;
 use super::settings::{bool_of, on_or_off};
-use crate::transaction::Timeouts;
+use crate::transaction::{Logging, QueryLimits, Timeouts};
 use crate::{Error, Outcome, Report};
 
 /// What a setting takes.
@@ -28,6 +30,10 @@ enum Takes {
     Number,
     /// A time.
     Time,
+    /// A time, or -1 for never.
+    TimeOrNever,
+    /// A size, or -1 for any.
+    Size,
     /// One of these, which is kept; compared without case and spaces.
     OneOf(&'static [&'static str]),
     /// What it is anyway, which these say, too.
@@ -43,7 +49,7 @@ const OFF: Takes = Takes::Same(&["off", "false", "no", "0"]);
 const NO_TIME: Takes = Takes::Same(&["0", "0ms", "0s"]);
 
 /// In the order of their names.
-const SETTINGS: [Setting; 25] = [
+const SETTINGS: [Setting; 33] = [
     Setting("application_name", "", Takes::Any),
     Setting("bytea_output", "hex", Takes::Same(&["hex"])),
     Setting("check_function_bodies", "on", Takes::Any),
@@ -57,6 +63,10 @@ const SETTINGS: [Setting; 25] = [
     Setting("idle_in_transaction_session_timeout", "0", Takes::Time),
     Setting("integer_datetimes", "on", Takes::Nothing),
     Setting("lock_timeout", "0", Takes::Time),
+    Setting("log_lock_waits", "off", Takes::Switch),
+    Setting("log_min_duration_statement", "-1", Takes::TimeOrNever),
+    Setting("log_parameter_max_length", "0", Takes::Same(&["0"])),
+    Setting("query_memory_limit", "-1", Takes::Size),
     Setting("row_security", "on", Takes::Any),
     Setting("search_path", "\"$user\", public", Takes::Any),
     Setting("server_encoding", "UTF8", Takes::Nothing),
@@ -66,6 +76,10 @@ const SETTINGS: [Setting; 25] = [
     Setting("standard_conforming_strings", "on", ON),
     Setting("statement_timeout", "0", Takes::Time),
     Setting("synchronize_seqscans", "off", OFF),
+    Setting("temp_file_limit", "-1", Takes::Size),
+    Setting("track_activities", "on", ON),
+    Setting("track_activity_query_size", "1kB", Takes::Same(&["1kb", "1024", "1024b"])),
+    Setting("track_io_timing", "off", OFF),
     Setting("transaction_timeout", "0", NO_TIME),
     Setting("work_mem", "4MB", Takes::Any),
     Setting("xmloption", "content", Takes::Any),
@@ -76,6 +90,9 @@ const MESSAGES: [&str; 9] = ["debug5", "debug4", "debug3", "debug2", "debug1", "
 /// The names of what says who the session acts as.
 pub(super) const ROLE: &str = "role";
 pub(super) const SESSION_AUTHORIZATION: &str = "session_authorization";
+
+/// How long a wait for a lock lasts before it is told, where nothing is said.
+const DEADLOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Values that are not as they are at first.
 type Values = BTreeMap<&'static str, String>;
@@ -226,6 +243,22 @@ impl ClientSettings {
         }
     }
 
+    /// What each query may take.
+    pub(crate) fn query_limits(&self) -> QueryLimits {
+        let of = |name: &str| sizes::bytes(self.values.get(name)?);
+        let memory = of("query_memory_limit").map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        QueryLimits { memory, temp_file: of("temp_file_limit") }
+    }
+
+    /// What the log is to tell.
+    pub(crate) fn logging(&self) -> Logging {
+        let of = |name: &str| self.values.get(name).map(String::as_str);
+        let slow = of("log_min_duration_statement").filter(|shown| *shown != "-1");
+        let waits = of("log_lock_waits") == Some("on");
+        let deadlock_timeout = || of("deadlock_timeout").map_or(DEADLOCK_TIMEOUT, |shown| times::at_once(shown));
+        Logging { slow_statements: slow.map(times::at_once), lock_waits: waits.then(deadlock_timeout) }
+    }
+
     /// Keeps a value that others have looked at.
     pub(crate) fn keep(&mut self, name: &'static str, value: &str, reach: Reach) {
         self.change(reach, |values| {
@@ -277,7 +310,15 @@ impl ClientSettings {
                 self.keep(name, on_or_off(is_on), reach);
                 return Ok(());
             }
-            Takes::Time => {
+            Takes::TimeOrNever if said.trim() == "-1" => {
+                self.keep(name, "-1", reach);
+                return Ok(());
+            }
+            Takes::Size => {
+                self.keep(name, &sizes::shown(name, &said)?, reach);
+                return Ok(());
+            }
+            Takes::Time | Takes::TimeOrNever => {
                 self.keep(name, &times::shown(times::milliseconds(name, &said)?), reach);
                 return Ok(());
             }

@@ -12,6 +12,7 @@ mod load;
 mod noted_name;
 mod once;
 mod plan;
+mod progress;
 mod rules;
 mod settings;
 mod target;
@@ -27,6 +28,7 @@ use rules::LoadRules;
 use target::Target;
 pub(crate) use target::{check_named, copied_positions};
 
+use crate::activity::{CopyKind, PipedFrom};
 use crate::binary::BinarySource;
 use crate::catalog::{Entry, Table};
 use crate::sql::copy::{CopyFrom, CopySource};
@@ -58,6 +60,12 @@ pub(crate) async fn copy_from(
     let table = table_of(context, &copy.table)?;
     check_named(&options, &copied(&table, &copy.columns)?)?;
     options.check_known_columns(&copy.table)?;
+    let by = match &copy.source {
+        CopySource::Query(_) => PipedFrom::Query,
+        CopySource::Stdin => PipedFrom::Client,
+        CopySource::Files(_) => PipedFrom::File,
+    };
+    let _copying = context.copies(Some(table.identity()), CopyKind::From, by);
     let (report, notice) = match copy.source {
         CopySource::Query(query) => {
             let target = Target::new(table, &copy.columns, &options, Vec::new())?;

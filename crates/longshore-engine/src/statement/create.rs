@@ -182,7 +182,7 @@ impl Replace {
                 }
                 sequences.insert(sequence.name.clone(), sequence);
             }
-            foreign::bind_all(context, entries, &table, defaults)?;
+            foreign::bind_all(context, entries, &table, defaults, true)?;
             let replaced = entries.insert(table.name.clone(), Entry::Table(Arc::clone(&table)));
             change.otherwise(move || foreign::unbind_all(&table));
             if let Some(Entry::Table(replaced)) = &replaced {

@@ -7,7 +7,7 @@ use sqlparser::ast::{CreateIndex, ObjectName};
 use crate::catalog::{Entry, Role, Table};
 use crate::sql::names;
 use crate::statement::foreign::dependents;
-use crate::statement::{Context, create};
+use crate::statement::{Context, alter, create};
 use crate::{Error, ErrorKind, Outcome, blocking};
 
 pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex) -> Result<Outcome, Error> {
@@ -35,13 +35,9 @@ pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex)
         )));
     }
     create::check_index(context, &table, &key)?;
-    catalog.check_own(&table)?;
-    if catalog.is_fork() && key.role.is_unique() && context.transaction.snapshot(&table.relation).rows() > 0 {
-        return Err(Error::unsupported(format!(
-            "a UNIQUE index over rows that the same transaction block has written is not supported; make index {} before the \
-             rows, or after COMMIT",
-            key.name
-        )));
+    if catalog.is_fork() {
+        alter::add_index(context, table, key).await?;
+        return Ok(Outcome::done("CREATE INDEX"));
     }
     let database = Arc::clone(context.database);
     blocking::run(context.control, move |control| database.catalog.add_key(&table, &key, control)).await?;
@@ -76,6 +72,15 @@ pub(crate) async fn drop_indexes(
                 format!("index {name} serves a constraint of table {}, and stays as long as that does", table.name),
             ));
         }
+    }
+    if context.database.catalog.is_fork() {
+        for (table, name) in found {
+            // The one before may have been of the same table.
+            let table = context.database.catalog.table(&table.name).unwrap_or(table);
+            dependents::check_key_free(&table, &name)?;
+            alter::drop_index(context, table, &name).await?;
+        }
+        return Ok(Outcome::done("DROP INDEX"));
     }
     context.database.catalog.change(|change| {
         for (table, name) in found {

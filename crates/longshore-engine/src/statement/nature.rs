@@ -6,7 +6,7 @@ use crate::catalog::Catalog;
 use crate::sql::domain::DomainVerb;
 use crate::sql::objects::{AlterObject, ObjectChange, ObjectStatement, Upkeep};
 use crate::sql::sequence::{SequenceStatement, Verb};
-use crate::sql::{self, Parsed, names};
+use crate::sql::{self, Parsed};
 use crate::statement::with_changes;
 use crate::transaction::Nature;
 
@@ -36,11 +36,8 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             Nature::Ddl
         }
         Parsed::Sequence(_) => Nature::NonTransactionalDdl("ALTER SEQUENCE"),
-        Parsed::AlterTable(alter) => {
-            let table = names::relation(&alter.name).ok().and_then(|name| catalog.table(&name));
-            let is_own = table.is_some_and(|table| catalog.is_own(&table));
-            if is_own || alter.changes_owner_only() { Nature::Ddl } else { Nature::NonTransactionalDdl("ALTER TABLE") }
-        }
+        Parsed::AlterTable(alter) if alter.changes_owner_only() => Nature::Ddl,
+        Parsed::AlterTable(_) => Nature::Alters,
         Parsed::Domain(statement) => match statement.verb {
             DomainVerb::Create { .. } => Nature::Ddl,
             _ => Nature::NonTransactionalDdl("ALTER DOMAIN"),
@@ -48,12 +45,12 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         Parsed::Object(statement) => match statement.as_ref() {
             ObjectStatement::Comment(_)
             | ObjectStatement::Alter(AlterObject { change: ObjectChange::Owner(_), .. }) => Nature::Ddl,
-            ObjectStatement::Alter(_) => Nature::NonTransactionalDdl("ALTER"),
+            ObjectStatement::Alter(_) => Nature::Alters,
             ObjectStatement::Upkeep(Upkeep { is_vacuum: true, .. }) => Nature::NonTransactionalDdl("VACUUM"),
             ObjectStatement::Upkeep(_) => Nature::Reads,
         },
         Parsed::Sql(statement) => match statement.as_ref() {
-            Statement::Drop { object_type: ObjectType::Index, .. } => Nature::NonTransactionalDdl("DROP INDEX"),
+            Statement::Drop { object_type: ObjectType::Index, .. } | Statement::AlterIndex { .. } => Nature::Alters,
             Statement::CreateTable(_)
             | Statement::CreateView(_)
             | Statement::CreateIndex(_)
@@ -62,7 +59,6 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             | Statement::DropDomain(_)
             | Statement::Drop { .. } => Nature::Ddl,
             Statement::AlterType(_) => Nature::NonTransactionalDdl("ALTER TYPE"),
-            Statement::AlterIndex { .. } => Nature::NonTransactionalDdl("ALTER INDEX"),
             Statement::Insert(_)
             | Statement::Update(_)
             | Statement::Delete(_)

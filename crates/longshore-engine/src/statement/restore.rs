@@ -26,7 +26,7 @@ pub(crate) fn bind_references(database: &Arc<Database>) -> Result<(), Error> {
         for reference in &rules.references {
             let parent: Option<Arc<Table>> = database.catalog.table(&reference.table);
             let parent = parent.ok_or_else(|| foreign::no_table(&reference.table))?;
-            foreign::bind(&table, reference, &parent, defaults.clone(), true, &|| false)?;
+            foreign::bind((&table, &parent), reference, defaults.clone(), true, None, &|| false)?;
         }
     }
     Ok(())

@@ -96,7 +96,8 @@ fn check(parsed: &Parsed, catalog: &Catalog, role: RoleId) -> Result<(), Error> 
 /// Refuses a setting that only superusers may change, since it concerns others.
 pub(super) fn check_set(name: &str) -> Result<(), Error> {
     let name = name.to_ascii_lowercase();
-    if settings::is_of_database(&name) || name == "session_replication_role" {
+    let is_limit = matches!(name.as_str(), "session_replication_role" | "query_memory_limit" | "temp_file_limit");
+    if settings::is_of_database(&name) || is_limit || name.starts_with("log_") {
         return Err(denied(format!("permission denied to set parameter \"{name}\"")));
     }
     Ok(())

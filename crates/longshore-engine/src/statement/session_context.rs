@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use longshore_load::Control;
+use sqlparser::ast::Statement;
 
-use super::{ClientSettings, Cursors, Streams, prepare};
-use crate::Database;
+use super::{ClientSettings, Cursors, Streams, identity, prepare};
 use crate::prepared::Shapes;
 use crate::transaction::Block;
+use crate::{Database, Error, Outcome};
 
 /// What of a session its statements work with.
 pub(crate) struct SessionContext<'a> {
@@ -35,4 +36,32 @@ impl SessionContext<'_> {
             control: self.control,
         }
     }
+}
+
+/// Settings become what they are behind the block that `statement` has ended, if it has.
+pub(super) fn settings_behind(
+    session: &mut SessionContext<'_>,
+    statement: &Statement,
+    outcome: &Result<Outcome, Error>,
+) -> Result<(), Error> {
+    if !matches!(statement, Statement::Commit { .. } | Statement::Rollback { savepoint: None, .. }) {
+        return Ok(());
+    }
+    let is_committed = matches!(outcome, Ok(Outcome::Done { tag, .. }) if tag == "COMMIT");
+    if session.settings.end_block(is_committed) {
+        follow_path(session, Outcome::done(""))?;
+    }
+    Ok(())
+}
+
+/// Lets the session look through the schemas that its settings name by now, and its statements take as long as they say.
+pub(super) fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Outcome, Error> {
+    identity::follow(session)?;
+    if let Some((activity, _)) = session.block.numbers().entered() {
+        activity.set_application(session.settings.kept("application_name").unwrap_or_default());
+    }
+    session.block.set_timeouts(session.settings.timeouts());
+    session.block.set_logging(session.settings.logging());
+    session.block.numbers().limit_queries(session.settings.query_limits());
+    Ok(outcome)
 }

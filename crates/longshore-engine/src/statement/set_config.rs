@@ -148,7 +148,7 @@ fn unknown(name: &str) -> Error {
 pub(crate) fn begin_session(session: &mut SessionContext<'_>, settings: &[(String, String)]) {
     for (name, value) in settings {
         // Nobody is there yet to be told.
-        let _ = set_text(session, name, value, false);
+        let _ = put_text(session, name, value, false);
     }
     let _ = follow_path(session, Outcome::done(""));
 }
@@ -158,6 +158,11 @@ pub(super) fn set_text(session: &mut SessionContext<'_>, name: &str, value: &str
     if session.block.numbers().checked_role(&session.database.catalog).is_some() {
         rights::check_set(name)?;
     }
+    put_text(session, name, value, is_local)
+}
+
+/// The same for whom that was allowed before.
+fn put_text(session: &mut SessionContext<'_>, name: &str, value: &str, is_local: bool) -> Result<(), Error> {
     let is_session = name.eq_ignore_ascii_case(SESSION_AUTHORIZATION);
     if is_session || name.eq_ignore_ascii_case(ROLE) {
         let role = (is_session || value != "none").then(|| value.to_owned());

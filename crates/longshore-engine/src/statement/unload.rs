@@ -17,6 +17,7 @@ use longshore_load::{Control, Target, TextCompression, unload_text};
 use longshore_storage::Snapshot;
 use sqlparser::ast::{Expr, Query, SelectItem, Statement, WildcardAdditionalOptions};
 
+use crate::activity::{CopyKind, PipedFrom};
 use crate::catalog::Entry;
 use crate::datafusion::{is_shown_as_text, nested_texts, plain_batch, plain_schema, time_texts, write_columnar};
 use crate::sql::copy::{CopyTarget, CopyTo, CopyWhat};
@@ -52,6 +53,13 @@ pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, mut co
         ));
     }
     let written = Written::chosen(&options, path)?;
+    let (table, by) = match &copy.what {
+        CopyWhat::Query(_) => (None, PipedFrom::Query),
+        CopyWhat::Table { name, .. } => (context.entry(name), PipedFrom::File),
+    };
+    let by = if path.is_none() { PipedFrom::Client } else { by };
+    let table = table.and_then(|entry| if let Entry::Table(table) = entry { Some(table.identity()) } else { None });
+    let _copying = context.copies(table, CopyKind::To, by);
     let target = match copy.target {
         CopyTarget::File(path) => Target::File(path.into()),
         CopyTarget::Stdout => Target::Writer(Box::new(streams.output.clone().ok_or_else(|| {

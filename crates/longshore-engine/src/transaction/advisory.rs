@@ -59,6 +59,11 @@ impl AdvisoryLocks {
         self.of.get().ok_or_else(|| Error::internal("advisory locks belong to sessions"))
     }
 
+    /// The transactions of the database.
+    pub(crate) fn transactions(&self) -> Option<&Arc<Transactions>> {
+        self.of.get().map(|(transactions, _)| transactions)
+    }
+
     /// Takes a lock; `false` if another session is in the way, for which an error asks to wait if it `waits`.
     pub(crate) fn take(&self, lock: AdvisoryLock, scope: Scope, waits: bool) -> Result<bool, Error> {
         let (transactions, session) = self.place()?;

@@ -2,13 +2,15 @@
 //! answer, its random numbers, who it acts as, the schemas that it looks through, and its settings.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::advisory::AdvisoryLocks;
 use super::identity::{Identity, SessionIdentity};
 use super::random_numbers::RandomNumbers;
 use super::session_cursor::SessionCursor;
 use super::temporary::TemporaryTables;
+use crate::activity::{Activities, Activity};
 use crate::catalog::{Catalog, RoleId, SearchPath, Sequence};
 use crate::{Error, ErrorKind};
 
@@ -25,8 +27,23 @@ pub(crate) struct LastNumbers {
     /// Its temporary tables that do not outlive a transaction as they are.
     pub(crate) temporary: TemporaryTables,
     advisory: AdvisoryLocks,
+    /// What the session tells of itself, and the list that it is in.
+    entered: OnceLock<(Arc<Activity>, Arc<Activities>)>,
+    /// What each query may take, if that is limited.
+    limits: Mutex<Option<QueryLimits>>,
+    /// Whether queries keep their plans until their rows are read, for the log.
+    keeps_plans: AtomicBool,
     /// What `random()` gives.
     pub(crate) random: Arc<RandomNumbers>,
+}
+
+/// Bytes that one query may take; `None` for any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct QueryLimits {
+    /// Of memory, as far as operators tell what they take.
+    pub(crate) memory: Option<usize>,
+    /// Of temporary files.
+    pub(crate) temp_file: Option<u64>,
 }
 
 #[derive(Default)]
@@ -45,6 +62,38 @@ impl LastNumbers {
     /// The locks that the session has taken by numbers.
     pub(crate) fn advisory(&self) -> &AdvisoryLocks {
         &self.advisory
+    }
+
+    /// Each query may take no more than this.
+    pub(crate) fn limit_queries(&self, limits: QueryLimits) {
+        let limits = Some(limits).filter(|limits| *limits != QueryLimits::default());
+        *self.limits.lock().unwrap_or_else(PoisonError::into_inner) = limits;
+    }
+
+    /// What each query may take, if that is limited.
+    pub(crate) fn query_limits(&self) -> Option<QueryLimits> {
+        *self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queries keep their plans until their rows are read, or not.
+    pub(crate) fn keep_plans(&self, keeps: bool) {
+        self.keeps_plans.store(keeps, Ordering::Relaxed);
+    }
+
+    /// Whether queries keep their plans until their rows are read.
+    pub(crate) fn keeps_plans(&self) -> bool {
+        self.keeps_plans.load(Ordering::Relaxed)
+    }
+
+    /// The session was entered in a list.
+    pub(crate) fn enter(&self, activity: &Arc<Activity>, all: &Arc<Activities>) {
+        // It is entered once, when it begins.
+        let _ = self.entered.set((Arc::clone(activity), Arc::clone(all)));
+    }
+
+    /// What the session tells of itself, and the list that it is in; `None` if it is none by itself.
+    pub(crate) fn entered(&self) -> Option<&(Arc<Activity>, Arc<Activities>)> {
+        self.entered.get()
     }
 
     fn numbers(&self) -> MutexGuard<'_, Numbers> {

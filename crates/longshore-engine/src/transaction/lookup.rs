@@ -21,7 +21,7 @@ impl StatementTransaction {
         match &self.instead {
             Some(instead) if instead.name == name => Some(Entry::Table(Arc::clone(instead))),
             Some(instead) if instead.replaces(name) => None,
-            _ => catalog.get(name).map(|entry| self.seen(entry)),
+            _ => catalog.get(name).map(|entry| self.seen(catalog, entry)),
         }
     }
 
@@ -33,11 +33,11 @@ impl StatementTransaction {
         }
     }
 
-    /// What an entry of the catalog is to it.
-    pub(crate) fn seen(&self, entry: Entry) -> Entry {
+    /// What an entry of the catalog is to it: what its own block has made or altered is that already.
+    pub(crate) fn seen(&self, catalog: &Catalog, entry: Entry) -> Entry {
         match entry {
-            Entry::Table(table) => Entry::Table(table.at(self.start)),
-            other @ Entry::View(_) => other,
+            Entry::Table(table) if !catalog.is_of_block(&table) => Entry::Table(table.at(self.start)),
+            other => other,
         }
     }
 }

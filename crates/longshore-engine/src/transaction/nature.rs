@@ -14,6 +14,8 @@ pub(crate) enum Nature {
     Writes,
     /// It makes or drops something, which a block does in a catalog of its own.
     Ddl,
+    /// The same, of what is there already: outside of a block it takes effect step by step, and never runs again.
+    Alters,
     /// It takes effect at once and cannot be rolled back: what the statement is called.
     NonTransactionalDdl(&'static str),
     /// It writes what there is elsewhere, which cannot be rolled back: what the statement is called.
@@ -23,7 +25,7 @@ pub(crate) enum Nature {
 impl Nature {
     /// Whether it changes the database.
     pub(super) fn changes(self) -> bool {
-        matches!(self, Nature::Writes | Nature::Ddl | Nature::NonTransactionalDdl(_))
+        matches!(self, Nature::Writes | Nature::Ddl | Nature::Alters | Nature::NonTransactionalDdl(_))
     }
 }
 

@@ -157,7 +157,7 @@ impl<'c> Run<'c> {
             Ok(outcome) => match single.transaction.commit(None, self.control) {
                 Ok(commit) => {
                     block.numbers.advisory().end_transaction(0);
-                    let is_ddl = matches!(self.nature, Nature::Ddl | Nature::NonTransactionalDdl(_));
+                    let is_ddl = matches!(self.nature, Nature::Ddl | Nature::Alters | Nature::NonTransactionalDdl(_));
                     block.safety.commit(commit, is_ddl || single.transaction.took_numbers(), None);
                     block.safety.wait().await?;
                     return Ok(Some(outcome));
@@ -170,7 +170,7 @@ impl<'c> Run<'c> {
             }
         };
         block.numbers.advisory().end_transaction(0);
-        let is_final = matches!(self.nature, Nature::NonTransactionalDdl(_) | Nature::Export(_));
+        let is_final = matches!(self.nature, Nature::Alters | Nature::NonTransactionalDdl(_) | Nature::Export(_));
         if is_final || self.rerun == Rerun::Never || error.kind() != ErrorKind::Conflict {
             return Err(error);
         }

@@ -234,7 +234,11 @@ impl Block {
     /// sees now.
     pub(crate) fn definitions_for(&mut self, nature: Nature, catalog: &Arc<Catalog>) -> Option<&Arc<Catalog>> {
         match &mut self.state {
-            State::Open(open) if nature == Nature::Ddl && open.definitions.is_none() && !open.modes.read_only => {
+            State::Open(open)
+                if matches!(nature, Nature::Ddl | Nature::Alters)
+                    && open.definitions.is_none()
+                    && !open.modes.read_only =>
+            {
                 Some(open.own_definitions(catalog, &self.numbers))
             }
             _ => None,

@@ -1,12 +1,13 @@
 //! Waits for other transactions, without a thread: until they end, the statement is cancelled, or it has lasted too long.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use longshore_load::Control;
 use longshore_storage::{Contention, Deadlock, Moment, Owner};
 use tokio::sync::oneshot;
 
-use super::{Arc, Block};
+use super::{Arc, Block, LastNumbers};
 use crate::blocking::Cancelled;
 use crate::{Error, ErrorKind};
 
@@ -28,6 +29,15 @@ pub(crate) struct Timeouts {
     pub(crate) statement: Option<Duration>,
     /// Until the next one, in an open block.
     pub(crate) idle_in_transaction: Option<Duration>,
+}
+
+/// What the log is to tell of a session's statements; `None` where it tells nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Logging {
+    /// Statements that take so long.
+    pub(crate) slow_statements: Option<Duration>,
+    /// Waits for locks that take so long.
+    pub(crate) lock_waits: Option<Duration>,
 }
 
 /// The tries of a statement.
@@ -67,6 +77,17 @@ impl Block {
     /// Sets how long its statements may take.
     pub(crate) fn set_timeouts(&mut self, timeouts: Timeouts) {
         self.timeouts = timeouts;
+    }
+
+    /// What the log is to tell of its statements.
+    pub(crate) fn logging(&self) -> Logging {
+        self.logging
+    }
+
+    /// Sets what the log is to tell of its statements.
+    pub(crate) fn set_logging(&mut self, logging: Logging) {
+        self.logging = logging;
+        self.numbers.keep_plans(logging.slow_statements.is_some());
     }
 
     /// Pauses before a statement runs again that has failed with `error` for reasons of others, and was undone. `who` is
@@ -127,8 +148,20 @@ impl Block {
             // Who has given up the wait does not listen.
             let _ = ends.send(());
         };
-        let wait = self.transactions.wait_for(who, blocker, since, wake).map_err(|Deadlock| deadlock())?;
+        let pid = self.numbers.entered().map(|(activity, _)| activity.pid());
+        let wait = self.transactions.wait_for(who, blocker, since, wake).map_err(|Deadlock| {
+            tracing::warn!(target: "longshore::locks", pid, "deadlock detected");
+            deadlock()
+        })?;
         let Some(_wait) = wait else { return Ok(()) };
+        let told = Told { pid, began: Instant::now(), is_told: AtomicBool::new(false) };
+        let tell = async {
+            if let Some(after) = self.logging.lock_waits {
+                tokio::time::sleep(after).await;
+                told.tell(&self.numbers, blocker);
+            }
+            std::future::pending::<()>().await;
+        };
         let too_long = async {
             match self.timeouts.lock {
                 Some(timeout) => tokio::time::sleep(timeout).await,
@@ -136,11 +169,41 @@ impl Block {
             }
         };
         tokio::select! {
-            _ = end => Ok(()),
+            _ = end => {
+                told.tell_end();
+                Ok(())
+            }
+            () = tell => Ok(()),
             () = Cancelled::new(control) => Err(Error::cancelled()),
             () = too_long => {
                 Err(Error::new(ErrorKind::LockNotAvailable, "canceling statement due to lock timeout"))
             }
+        }
+    }
+}
+
+/// A wait that the log may tell of.
+struct Told {
+    pid: Option<i32>,
+    began: Instant,
+    is_told: AtomicBool,
+}
+
+impl Told {
+    /// It lasts.
+    fn tell(&self, numbers: &LastNumbers, blocker: Owner) {
+        let sessions = numbers.entered().map(|(_, all)| all.all()).unwrap_or_default();
+        let holder = sessions.iter().find(|session| session.is(blocker)).map(|session| session.pid());
+        let waited_ms = self.began.elapsed().as_secs_f64() * 1e3;
+        tracing::info!(target: "longshore::locks", pid = self.pid, holder, waited_ms, "still waiting for a lock");
+        self.is_told.store(true, Ordering::Relaxed);
+    }
+
+    /// It is over.
+    fn tell_end(&self) {
+        if self.is_told.load(Ordering::Relaxed) {
+            let waited_ms = self.began.elapsed().as_secs_f64() * 1e3;
+            tracing::info!(target: "longshore::locks", pid = self.pid, waited_ms, "the wait for a lock is over");
         }
     }
 }

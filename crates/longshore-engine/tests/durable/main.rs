@@ -1,5 +1,6 @@
 //! Durable databases: what was committed through any door comes back, and what was not does not.
 
+mod alter_in_block;
 mod backup;
 mod crashes;
 #[path = "../engine/described.rs"]

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure is the end of the test wherever it occurs")]
 
+mod alter_in_block;
 mod atomic;
 mod autovacuum;
 mod doors;

@@ -1,9 +1,10 @@
 //! The extended protocol: statements are parsed once, bound to values, described and executed.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use arrow_schema::FieldRef;
-use longshore_engine::{Control, Description, Malformed, Outcome, Prepared, ResultColumns, RowStream};
+use longshore_engine::{Control, Description, Malformed, Outcome, Prepared, ResultColumns, RowStream, StatementEntry};
 use longshore_storage::Datum;
 
 use super::outcome::{Sending, Sent, columns_of};
@@ -19,7 +20,7 @@ const ALL_ROWS: usize = 0;
 
 /// A statement that was parsed.
 pub(super) struct Statement {
-    sql: String,
+    sql: Arc<str>,
     /// Its first word.
     word: String,
     /// `None` of what takes no parameters and is executed by its text.
@@ -29,6 +30,8 @@ pub(super) struct Statement {
     parameters: OnceLock<Vec<u32>>,
     /// Its columns, once they are known; `None` if it gives no rows.
     columns: OnceLock<Option<ResultColumns>>,
+    /// Where to add what it takes, once that was looked up.
+    pub(super) entry: Mutex<Option<Arc<StatementEntry>>>,
 }
 
 /// A statement with values.
@@ -37,6 +40,8 @@ pub(super) struct Portal {
     values: Vec<Value>,
     formats: Formats,
     state: State,
+    /// What it took so far.
+    spent: Duration,
 }
 
 /// How far a portal has been executed.
@@ -79,6 +84,7 @@ impl Connection {
     pub(super) async fn sync(&mut self) -> Result<(), Failure> {
         self.skips = false;
         if let Err(told) = self.end_implicit().await? {
+            self.note_error(&told);
             told.write(&mut self.wire.out);
         }
         if !self.session.is_in_transaction() {
@@ -92,6 +98,8 @@ impl Connection {
         if !name.is_empty() && self.statements.contains_key(&name) {
             return Err(Told::error("42P05", format!("prepared statement \"{name}\" already exists")));
         }
+        let sql: Arc<str> = sql.into();
+        self.session.activity().begins(&sql);
         let word = first_word(&sql);
         if self.session.has_failed_transaction() && !ends_block(&word) {
             return Err(aborted());
@@ -105,7 +113,8 @@ impl Connection {
             prepared = Some(made.map_err(|error| Told::from(error.in_statement(&sql)))?);
         }
         let (parameters, columns) = (OnceLock::new(), OnceLock::new());
-        let statement = Statement { sql, word, prepared, types, parameters, columns };
+        let entry = Mutex::default();
+        let statement = Statement { sql, word, prepared, types, parameters, columns, entry };
         self.statements.insert(name, Arc::new(statement));
         backend::bare(&mut self.wire.out, backend::PARSE_COMPLETE);
         Ok(())
@@ -154,7 +163,8 @@ impl Connection {
                 Err(malformed) => return Ok(Err(malformed_parameter(malformed, at))),
             }
         }
-        self.portals.insert(portal, Portal { statement, values, formats: result_formats, state: State::Bound });
+        let (formats, state, spent) = (result_formats, State::Bound, Duration::ZERO);
+        self.portals.insert(portal, Portal { statement, values, formats, state, spent });
         backend::bare(&mut self.wire.out, backend::BIND_COMPLETE);
         Ok(Ok(()))
     }
@@ -237,10 +247,16 @@ impl Connection {
             };
             if is_reading && matches!(portal.state, State::Bound) {
                 // It will be executed in any case; planned twice it would take twice as long.
+                self.session.activity().begins(&statement.sql);
+                self.begin_measuring();
                 let executed = match self.execute_bound(name).await? {
                     Ok(executed) => executed,
-                    Err(told) => return Ok(Err(told)),
+                    Err(told) => {
+                        self.end_measuring(&statement.sql, &statement.word, Some(&statement.entry), false);
+                        return Ok(Err(told));
+                    }
                 };
+                let spent = self.measured.so_far();
                 let columns = match &executed.0 {
                     Outcome::Rows(rows) => Some(columns_of(rows)),
                     Outcome::Done { .. } => None,
@@ -248,6 +264,7 @@ impl Connection {
                 let _ = statement.columns.set(columns);
                 if let Some(portal) = self.portals.get_mut(name) {
                     portal.state = State::Begun(executed);
+                    portal.spent = spent;
                 }
             } else if let Err(told) = self.describe(&statement).await? {
                 return Ok(Err(told));
@@ -284,6 +301,22 @@ impl Connection {
     }
 
     async fn execute_portal(&mut self, name: &str, rows_max: usize) -> Done<()> {
+        let Some(portal) = self.portals.get(name) else { return Ok(Err(no_portal(name))) };
+        let (statement, spent) = (Arc::clone(&portal.statement), portal.spent);
+        self.session.activity().begins(&statement.sql);
+        self.begin_measuring();
+        self.measured.add(spent);
+        let done = self.send_portal(name, rows_max).await?;
+        let spent = self.measured.so_far();
+        match self.portals.get_mut(name) {
+            Some(portal) if done.is_ok() && matches!(portal.state, State::Sending(_)) => portal.spent = spent,
+            _ => self.end_measuring(&statement.sql, &statement.word, Some(&statement.entry), done.is_ok()),
+        }
+        Ok(done)
+    }
+
+    /// Executes a portal and sends its rows, up to `rows_max` of them.
+    async fn send_portal(&mut self, name: &str, rows_max: usize) -> Done<()> {
         let Some(portal) = self.portals.get_mut(name) else { return Ok(Err(no_portal(name))) };
         let statement = Arc::clone(&portal.statement);
         let state = std::mem::replace(&mut portal.state, State::Ended);
@@ -332,7 +365,8 @@ impl Connection {
         portal: &str,
     ) -> Result<Option<Sending>, Told> {
         match outcome {
-            Outcome::Done { tag, notice, .. } => {
+            Outcome::Done { tag, notice, report } => {
+                self.note_done(&statement.word, &tag, &report);
                 self.send_done(&tag, notice);
                 self.report_settings(&statement.word).await;
                 Ok(None)
@@ -340,7 +374,7 @@ impl Connection {
             Outcome::Rows(rows) => {
                 let types = match statement.columns.get() {
                     Some(Some(known)) if !is_same(known, &rows) => {
-                        return Err(Told::error("0A000", "cached plan must not change result type"));
+                        return Err(Told::changed_result());
                     }
                     Some(Some(known)) => Arc::clone(&known.types),
                     _ => rows.types(),

@@ -90,6 +90,7 @@ impl Connection {
             match next? {
                 Ok(Some(batch)) => sending.batch = Some((batch, 0)),
                 Ok(None) => {
+                    self.note_rows(&sending.rows, sending.sent);
                     let command = sending.rows.command();
                     let tag = match command {
                         "SHOW" | "EXPLAIN" => command.to_owned(),

@@ -1,5 +1,7 @@
 //! The simple protocol: a text of statements, executed one after the other.
 
+use std::sync::Arc;
+
 use longshore_engine::Outcome;
 
 use super::{Connection, Done, ends_block, first_word, statements};
@@ -13,17 +15,22 @@ impl Connection {
     pub(super) async fn simple(&mut self, sql: &str) -> Result<(), Failure> {
         self.portals.remove("");
         self.statements.remove("");
+        self.session.activity().begins(&Arc::from(sql));
         let statements = statements(sql);
         if statements.is_empty() {
             backend::bare(&mut self.wire.out, backend::EMPTY_QUERY);
         }
         for sql in &statements {
-            if let Err(told) = self.statement(sql, statements.len() > 1).await? {
+            self.begin_measuring();
+            let done = self.statement(sql, statements.len() > 1).await?;
+            self.end_measuring(sql, &first_word(sql), None, done.is_ok());
+            if let Err(told) = done {
                 self.fail(&told);
                 break;
             }
         }
         if let Err(told) = self.end_implicit().await? {
+            self.note_error(&told);
             told.write(&mut self.wire.out);
         }
         if !self.session.is_in_transaction() {
@@ -59,7 +66,8 @@ impl Connection {
                 let format = if rows.is_binary() { Format::Binary } else { Format::Text };
                 self.send_all(rows, control, Formats::All(format)).await?
             }
-            Outcome::Done { tag, notice, .. } => {
+            Outcome::Done { tag, notice, report } => {
+                self.note_done(&word, &tag, &report);
                 self.send_done(&tag, notice);
                 Ok(())
             }

@@ -1,62 +1,71 @@
 //! How a connection begins: version, sign-in, settings.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use longshore_engine::Client;
 
 use super::refusal::{Ended, fatal};
 use super::{Connection, sign_in};
 use crate::Shared;
 use crate::errors::Told;
+use crate::metrics::add;
+use crate::origin::Origin;
 use crate::protocol::backend;
 use crate::protocol::frontend::Opening;
 use crate::protocol::{MAJOR, MINOR};
 use crate::stream::Wire;
+use crate::tls::Tls;
 
-/// How long a client may take to sign in.
-const SIGN_IN_TIME_MAX: Duration = Duration::from_mins(1);
+/// How long a client that has not signed in may take to hear that the connection ends.
+const CLOSE_TIME_MAX: Duration = Duration::from_secs(5);
+/// The version that a request for TLS seems to ask for.
+const TLS_VERSION: (u16, u16) = (1234, 5679);
+/// The same for GSSAPI.
+const GSS_VERSION: (u16, u16) = (1234, 5680);
 /// What stands before the names of options of the protocol.
 const PROTOCOL_OPTION: &str = "_pq_.";
 /// The first minor version with keys for cancellation of any length.
 const LONG_KEYS_MINOR: u16 = 2;
 
-/// Where a client comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// A Unix socket.
-    Socket,
-    /// The machine itself, over TCP.
-    Loopback,
-    Network,
-}
-
 /// Serves a client from its first message to its last.
-pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin) {
-    let begun = tokio::time::timeout(SIGN_IN_TIME_MAX, begin(&mut wire, &shared, origin)).await;
+pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin, peer: Option<SocketAddr>) {
+    let begun = tokio::time::timeout(shared.config.sign_in_time_max, begin(&mut wire, &shared, origin)).await;
     let signed_in = match begun {
         Ok(Ok(Some(signed_in))) => signed_in,
-        // Nothing more to do, or nobody to hear of it.
-        Ok(Ok(None) | Err(Ended::Gone)) | Err(_) => return,
-        Ok(Err(Ended::Told(told))) => {
-            told.write(&mut wire.out);
-            let _ = wire.flush().await;
-            return;
-        }
+        // The client waits for the end.
+        Ok(Ok(None)) => return close(&mut wire).await,
+        // Nobody hears of it.
+        Ok(Err(Ended::Gone)) | Err(_) => return,
+        Ok(Err(Ended::Told(told))) => return refuse(&mut wire, &shared, origin, &told).await,
     };
     let SignedIn { user, parameters, has_long_key } = signed_in;
-    let Some(registered) = shared.backends.register(has_long_key, shared.config.connections_max) else {
-        Told::fatal("53300", "sorry, too many clients already").write(&mut wire.out);
-        let _ = wire.flush().await;
-        return;
-    };
     let mut session = match shared.database.session_as(&user) {
         Ok(session) => session,
         Err(error) => {
-            Told::fatal(error.kind().sqlstate(), error.to_string()).write(&mut wire.out);
-            let _ = wire.flush().await;
-            return;
+            let told = Told::fatal(error.kind().sqlstate(), error.to_string());
+            return refuse(&mut wire, &shared, origin, &told).await;
         }
     };
+    let is_superuser = session.is_superuser();
+    let reserved = if is_superuser { 0 } else { shared.config.connections_reserved };
+    let places = shared.config.connections_max.saturating_sub(reserved);
+    let Some(registered) = shared.backends.register(session.activity().pid(), has_long_key, places) else {
+        let told = if is_superuser || shared.backends.count() >= shared.config.connections_max {
+            too_many()
+        } else {
+            Told::fatal("53300", "remaining connection slots are reserved for non-replication superuser connections")
+        };
+        return refuse(&mut wire, &shared, origin, &told).await;
+    };
+    let (cancels, terminates) = (Arc::clone(&registered.backend), Arc::clone(&registered.backend));
+    session.activity().belongs_to(Client {
+        address: peer,
+        cancel: Box::new(move || cancels.cancel()),
+        terminate: Box::new(move || terminates.terminate()),
+    });
     session.copy_postgres_text();
     let (process, key) = (registered.backend.process, registered.backend.key.clone());
     let mut connection = Connection::new(wire, session, Arc::clone(&shared), registered);
@@ -65,7 +74,35 @@ pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin) {
         return;
     }
     connection.tell_key(process, &key);
+    let began = Instant::now();
+    add(&shared.metrics.connections, 1);
+    tracing::info!(target: "longshore::connection", pid = process, user, peer = origin.to_string(), "connection opened");
     connection.serve().await;
+    let seconds = began.elapsed().as_secs_f64();
+    tracing::info!(target: "longshore::connection", pid = process, user, seconds, "connection closed");
+}
+
+/// Tells a client, who has not signed in, why it is sent away.
+async fn refuse(wire: &mut Wire, shared: &Shared, origin: Origin, told: &Told) {
+    add(&shared.metrics.connections_refused, 1);
+    let (peer, sqlstate, reason) = (origin.to_string(), told.code, told.message.as_str());
+    tracing::warn!(target: "longshore::connection", peer, sqlstate, reason, "connection refused");
+    told.write(&mut wire.out);
+    close(wire).await;
+}
+
+async fn close(wire: &mut Wire) {
+    // A client that does not take even the little that is left is not waited for.
+    let _ = tokio::time::timeout(CLOSE_TIME_MAX, wire.close()).await;
+}
+
+/// Sends a client away before it has said anything, since too many others are signing in.
+pub(crate) async fn send_away(mut wire: Wire, shared: Arc<Shared>, origin: Origin) {
+    refuse(&mut wire, &shared, origin, &too_many()).await;
+}
+
+fn too_many() -> Told {
+    Told::fatal("53300", "sorry, too many clients already")
 }
 
 /// Who has signed in, and what the client wants.
@@ -75,14 +112,49 @@ struct SignedIn {
     has_long_key: bool,
 }
 
-/// Signs a client in; `None` if it wanted something else.
-async fn begin(wire: &mut Wire, shared: &Shared, origin: Origin) -> Result<Option<SignedIn>, Ended> {
-    let (major, minor, mut parameters) = loop {
+/// A client's wish for a session.
+struct Startup {
+    minor: u16,
+    parameters: BTreeMap<String, String>,
+}
+
+/// Reads what a client wants, and encrypts the connection if it wants that first; `None` if it wanted something else than a
+/// session.
+async fn open(wire: &mut Wire, shared: &Shared, origin: Origin) -> Result<Option<Startup>, Ended> {
+    // As in PostgreSQL, a socket needs none.
+    let tls = shared.tls.as_deref().filter(|_| origin != Origin::Socket);
+    if let Some(tls) = tls
+        && wire.begins_with_tls().await.map_err(|_| Ended::Gone)?
+        && !encrypt(wire, tls, origin).await?
+    {
+        let message = "received direct SSL connection request without ALPN protocol negotiation extension";
+        return Err(fatal("08P01", message));
+    }
+    let (mut may_ask_tls, mut may_ask_gss) = (wire.channel.is_none(), true);
+    let (major, minor, parameters) = loop {
         match wire.opening().await? {
-            Opening::Tls | Opening::Gss => {
+            Opening::Tls if may_ask_tls => {
+                may_ask_tls = false;
+                let Some(tls) = tls else {
+                    wire.out.push(b'N');
+                    wire.flush().await?;
+                    continue;
+                };
+                // What comes before the handshake may be from somebody in between (CVE-2021-23222).
+                if wire.has_more() {
+                    return Err(fatal("08P01", "received unencrypted data after SSL request"));
+                }
+                wire.out.push(b'S');
+                wire.flush().await?;
+                encrypt(wire, tls, origin).await?;
+            }
+            Opening::Gss if may_ask_gss => {
+                may_ask_gss = false;
                 wire.out.push(b'N');
                 wire.flush().await?;
             }
+            Opening::Tls => break (TLS_VERSION.0, TLS_VERSION.1, BTreeMap::new()),
+            Opening::Gss => break (GSS_VERSION.0, GSS_VERSION.1, BTreeMap::new()),
             Opening::Cancel { process, key } => {
                 shared.backends.cancel(process, &key);
                 return Ok(None);
@@ -96,6 +168,20 @@ async fn begin(wire: &mut Wire, shared: &Shared, origin: Origin) -> Result<Optio
             format!("unsupported frontend protocol {major}.{minor}: server supports {MAJOR}.0 to {MAJOR}.{MINOR}"),
         ));
     }
+    Ok(Some(Startup { minor, parameters }))
+}
+
+/// Encrypts a connection; whether the client named the protocol.
+async fn encrypt(wire: &mut Wire, tls: &Tls, origin: Origin) -> Result<bool, Ended> {
+    wire.encrypt(tls).await.map_err(|error| {
+        tracing::info!(address = %origin, %error, "could not accept TLS connection");
+        Ended::Gone
+    })
+}
+
+/// Signs a client in; `None` if it wanted something else.
+async fn begin(wire: &mut Wire, shared: &Shared, origin: Origin) -> Result<Option<SignedIn>, Ended> {
+    let Some(Startup { minor, mut parameters }) = open(wire, shared, origin).await? else { return Ok(None) };
     let unknown: Vec<&str> =
         parameters.keys().map(String::as_str).filter(|name| name.starts_with(PROTOCOL_OPTION)).collect();
     if minor > MINOR || !unknown.is_empty() {
@@ -109,11 +195,14 @@ async fn begin(wire: &mut Wire, shared: &Shared, origin: Origin) -> Result<Optio
     if matches!(parameters.remove("replication").as_deref(), Some("true" | "on" | "yes" | "1" | "database")) {
         return Err(fatal("0A000", "replication connections are not supported"));
     }
-    if shared.config.trust && origin != Origin::Network {
-        sign_in::trust(wire);
-    } else {
-        sign_in::by_password(wire, shared, &user).await?;
+    let is_tls_required = shared.tls.as_deref().is_some_and(Tls::is_required) && origin != Origin::Socket;
+    if is_tls_required && wire.channel.is_none() {
+        let message = format!(
+            "connections without TLS are refused: host \"{origin}\", user \"{user}\", database \"{database}\", no encryption"
+        );
+        return Err(fatal("28000", message));
     }
+    sign_in::sign_in(wire, shared, &user, origin).await?;
     if database != shared.config.name {
         return Err(fatal(
             "3D000",

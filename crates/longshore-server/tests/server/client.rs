@@ -3,14 +3,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// How long an answer may take, on a machine that is busy.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-pub(crate) struct Client {
-    pub(crate) stream: TcpStream,
+/// A client over TCP, or over what encrypts it.
+pub(crate) struct Client<S = TcpStream> {
+    pub(crate) stream: S,
 }
 
 /// A message of the server: its kind and its body.
@@ -66,10 +67,18 @@ impl Client {
     /// One that has signed in without a password.
     pub(crate) async fn trusted(address: SocketAddr) -> Self {
         let mut client = Self::connect(address).await;
-        client.send(&startup("longshore", "longshore")).await;
-        let answers = client.until_ready().await;
-        assert_eq!(answers[0], ('R', vec![0; 4]), "it is let in");
+        client.begin("longshore").await;
         client
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
+    /// Begins a session without a password; what the server tells.
+    pub(crate) async fn begin(&mut self, user: &str) -> Vec<Answer> {
+        self.send(&startup(user, "longshore")).await;
+        let answers = self.until_ready().await;
+        assert_eq!(answers[0], ('R', vec![0; 4]), "it is let in");
+        answers
     }
 
     pub(crate) async fn send(&mut self, bytes: &[u8]) {

@@ -2,36 +2,51 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
+mod activity;
 mod client;
+mod hostile;
+mod limits;
+mod monitoring;
+mod scram;
+mod tls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use client::{Client, bind, execute, field, kinds, message, parse, startup, values};
 use longshore_engine::{Config, Database};
-use longshore_server::{Server, ServerConfig, Shutdown};
+use longshore_server::{Certificates, Server, ServerConfig, Shutdown};
 use longshore_testing::Random;
-use ring::{digest, hmac, pbkdf2};
+use scram::sign_in;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 struct Running {
     address: SocketAddr,
     database: Arc<Database>,
+    certificates: Certificates,
     end: mpsc::UnboundedSender<Shutdown>,
     task: JoinHandle<()>,
 }
 
+/// A query that does not end by itself in any time.
+const LONG_QUERY: &str =
+    "SELECT count(*) FROM generate_series(1, 1000000) a(i), generate_series(1, 1000000) b(j) WHERE i + j = 3";
+
 async fn serve(trust: bool) -> Running {
+    serve_as(ServerConfig { trust, ..ServerConfig::default() }).await
+}
+
+/// Serves a database in memory at a port that is free.
+async fn serve_as(config: ServerConfig) -> Running {
     let database = Database::open(Config { threads: 2, ..Config::default() }).unwrap();
-    let config = ServerConfig { listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))], trust, ..ServerConfig::default() };
+    let config = ServerConfig { listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))], ..config };
     let server = Server::bind(Arc::clone(&database), config).await.unwrap();
     let address = server.addresses().unwrap()[0];
+    let certificates = server.certificates();
     let (end, mut ends) = mpsc::unbounded_channel();
     let task = tokio::spawn(server.run(futures::stream::poll_fn(move |context| ends.poll_recv(context))));
-    Running { address, database, end, task }
+    Running { address, database, certificates, end, task }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -120,38 +135,6 @@ async fn what_breaks_the_protocol_ends_its_connection_only() {
     assert_eq!(values(&other.query("SELECT 42").await), ["42"]);
 }
 
-/// Signs in as SCRAM says; the last answer.
-async fn sign_in(address: SocketAddr, user: &str, password: &str) -> client::Answer {
-    let mut client = Client::connect(address).await;
-    client.send(&startup(user, "longshore")).await;
-    let (kind, body) = client.answer().await.unwrap();
-    assert_eq!((kind, &body[..]), ('R', &b"\0\0\0\x0ASCRAM-SHA-256\0\0"[..]));
-    let first = "n=,r=clientnonce";
-    let mut initial = b"SCRAM-SHA-256\0".to_vec();
-    initial.extend((first.len() as u32 + 3).to_be_bytes());
-    initial.extend(format!("n,,{first}").as_bytes());
-    client.send(&message(b'p', &initial)).await;
-    let (_, body) = client.answer().await.unwrap();
-    let challenge = String::from_utf8(body[4..].to_vec()).unwrap();
-    let part = |name: &str| challenge.split(',').find_map(|part| part.strip_prefix(name)).unwrap().to_owned();
-    let (nonce, salt, iterations) = (part("r="), BASE64.decode(part("s=")).unwrap(), part("i=").parse().unwrap());
-    let mut salted = [0; 32];
-    pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, iterations, &salt, password.as_bytes(), &mut salted);
-    let sign = |key: &[u8], text: &[u8]| hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text).as_ref().to_vec();
-    let client_key = sign(&salted, b"Client Key");
-    let stored_key = digest::digest(&digest::SHA256, &client_key);
-    let without_proof = format!("c=biws,r={nonce}");
-    let signature = sign(stored_key.as_ref(), format!("{first},{challenge},{without_proof}").as_bytes());
-    let proof: Vec<u8> = client_key.iter().zip(&signature).map(|(key, sign)| key ^ sign).collect();
-    client.send(&message(b'p', format!("{without_proof},p={}", BASE64.encode(proof)).as_bytes())).await;
-    let mut last = client.answer().await.unwrap();
-    if last.0 == 'R' {
-        // The server's proof, and that all is well.
-        last = client.answer().await.unwrap();
-    }
-    last
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_gets_in_without_the_password() {
     let server = serve(false).await;
@@ -159,10 +142,12 @@ async fn nobody_gets_in_without_the_password() {
     session.execute("CREATE ROLE anna LOGIN PASSWORD 'right'").await.unwrap();
     session.execute("CREATE ROLE gone LOGIN PASSWORD 'right' VALID UNTIL '2001-01-01'").await.unwrap();
     session.execute("CREATE ROLE grp PASSWORD 'right'").await.unwrap();
-    assert_eq!(sign_in(server.address, "anna", "right").await, ('R', vec![0; 4]));
+    let sign_in =
+        async |user, password| sign_in(&mut Client::connect(server.address).await, user, password, None).await;
+    assert_eq!(sign_in("anna", "right").await, ('R', vec![0; 4]));
     for (user, password) in [("anna", "wrong"), ("anna", ""), ("nobody", "right"), ("gone", "right"), ("longshore", "")]
     {
-        let refused = sign_in(server.address, user, password).await;
+        let refused = sign_in(user, password).await;
         assert_eq!((refused.0, field(&refused, 'C').as_str()), ('E', "28P01"), "{user}");
     }
     let mut client = Client::connect(server.address).await;
@@ -188,9 +173,7 @@ async fn a_client_that_vanishes_leaves_nothing_behind() {
     drop(client);
     // In the middle of a long query.
     let mut client = Client::trusted(server.address).await;
-    let sql =
-        "SELECT count(*) FROM generate_series(1, 1000000) a(i), generate_series(1, 1000000) b(j) WHERE i + j = 3\0";
-    client.send(&message(b'Q', sql.as_bytes())).await;
+    client.send(&message(b'Q', format!("{LONG_QUERY}\0").as_bytes())).await;
     drop(client);
     assert_eq!(values(&other.query("SELECT count(*) FROM t").await), ["0"]);
     // The server ends only when all of them have.
@@ -219,9 +202,7 @@ async fn a_fast_end_cancels_and_rolls_back() {
     let server = serve(true).await;
     let mut client = Client::trusted(server.address).await;
     client.query("BEGIN").await;
-    let sql =
-        "SELECT count(*) FROM generate_series(1, 1000000) a(i), generate_series(1, 1000000) b(j) WHERE i + j = 3\0";
-    client.send(&message(b'Q', sql.as_bytes())).await;
+    client.send(&message(b'Q', format!("{LONG_QUERY}\0").as_bytes())).await;
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     server.end.send(Shutdown::Fast).unwrap();
     let told = client.until_closed().await;
@@ -244,9 +225,7 @@ async fn a_cancel_request_needs_the_key() {
         other.send(&bytes).await;
         assert!(other.until_closed().await.is_empty());
     };
-    let sql =
-        "SELECT count(*) FROM generate_series(1, 1000000) a(i), generate_series(1, 1000000) b(j) WHERE i + j = 3\0";
-    client.send(&message(b'Q', sql.as_bytes())).await;
+    client.send(&message(b'Q', format!("{LONG_QUERY}\0").as_bytes())).await;
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     let mut wrong = key.clone();
     *wrong.last_mut().unwrap() ^= 1;
@@ -290,16 +269,8 @@ async fn copy_out_streams_and_copy_in_may_fail() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn there_are_as_many_connections_as_are_let_in() {
-    let database = Database::open(Config { threads: 2, ..Config::default() }).unwrap();
-    let config = ServerConfig {
-        listen: vec![SocketAddr::from(([127, 0, 0, 1], 0))],
-        trust: true,
-        connections_max: 200,
-        ..ServerConfig::default()
-    };
-    let server = Server::bind(database, config).await.unwrap();
-    let address = server.addresses().unwrap()[0];
-    tokio::spawn(server.run(futures::stream::pending()));
+    let server = serve_as(ServerConfig { trust: true, connections_max: 200, ..ServerConfig::default() }).await;
+    let address = server.address;
     let mut clients = Vec::new();
     for _ in 0..200 {
         clients.push(Client::trusted(address).await);

@@ -41,6 +41,19 @@ impl AdvisoryLocks {
     }
 }
 
+impl AdvisoryLocks {
+    /// All of them, and the session that holds each.
+    pub(super) fn all(&self) -> Vec<(Owner, AdvisoryLock)> {
+        let locks = self.lock();
+        let held = |(key, holders): (&AdvisoryKey, &Vec<Holder>)| {
+            let key = *key;
+            let one = move |holder: &Holder| (holder.session, AdvisoryLock { key, is_shared: holder.is_shared });
+            holders.iter().map(one).collect::<Vec<_>>()
+        };
+        locks.iter().flat_map(held).collect()
+    }
+}
+
 impl Transactions {
     /// Locks a number for a session, once more if it has it.
     ///

@@ -76,8 +76,7 @@ pub struct Commit {
 
 /// Writes the record of a transaction behind what a vector holds: nothing, if it has changed nothing that is logged.
 /// Files of loads that it names, which are safe then, go to the other vector.
-pub(crate) type EncodeRecord =
-    fn(&WriteSet, &CommitLog, &mut Vec<u8>, &mut Vec<Arc<dyn LoadFile>>) -> Result<(), TransactionError>;
+pub(crate) type EncodeRecord = fn(&WriteSet, &mut Vec<u8>, &mut Vec<Arc<dyn LoadFile>>) -> Result<(), TransactionError>;
 
 /// Where loads write their chunks, past the log.
 pub(crate) trait BlockStore: Send + Sync {
@@ -244,7 +243,7 @@ impl CommitLog {
     fn take_over(&self, changes: &SchemaChanges) {
         let mut relations = self.relations();
         let joined = changes.created.iter().filter_map(|(_, table)| Some((table.relation_id()?, table)));
-        let swapped = changes.table_swap.iter().filter_map(|swap| Some((swap.before().relation_id()?, swap.after())));
+        let swapped = changes.table_swaps.iter().filter_map(|swap| Some((swap.before().relation_id()?, swap.after())));
         for (id, table) in joined.chain(swapped) {
             relations.insert(id, Arc::clone(table));
         }
@@ -304,7 +303,7 @@ impl Encoded<'_> {
         self.bytes.clear();
         self.files.clear();
         self.drops = self.log.drops.load(Ordering::Acquire);
-        (self.log.encode)(set, self.commits, &mut self.bytes, &mut self.files)
+        (self.log.encode)(set, &mut self.bytes, &mut self.files)
     }
 
     fn append(&mut self, set: &WriteSet) -> Result<Option<Lsn>, TransactionError> {

@@ -69,7 +69,7 @@ impl Pruning {
         let mut pruned = Pruned { left: Vec::with_capacity(self.commits.len()), free_stamps: Vec::new() };
         for committed in &self.commits {
             // Who has read the relation that was altered has to know.
-            if committed.set().table_swap().is_some() {
+            if !committed.set().table_swaps().is_empty() {
                 pruned.left.push(Arc::clone(committed));
                 continue;
             }

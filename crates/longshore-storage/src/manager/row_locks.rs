@@ -124,6 +124,19 @@ impl RowLocks {
         others.max_by_key(|(_, held)| *held).copied()
     }
 
+    /// All of them: the table by its number, the row, who holds it, and how.
+    pub(super) fn all(&self) -> Vec<(u64, RowId, Owner, RowLock)> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            let shard =
+                Ranked::take(Rank::RowLocks, shard, |shard| shard.lock().unwrap_or_else(PoisonError::into_inner));
+            for ((table, row), holders) in shard.iter() {
+                all.extend(holders.iter().map(|(owner, lock)| (*table, *row, *owner, *lock)));
+            }
+        }
+        all
+    }
+
     /// Somebody else who holds any row of a table, and the row.
     pub(crate) fn any(&self, table: &Table, owner: Owner) -> Option<(RowId, Owner)> {
         (0..SHARDS).find_map(|at| {

@@ -90,6 +90,16 @@ impl TableLocks {
         Ok(())
     }
 
+    /// All of them: the table by its number, who holds it, and how.
+    pub(super) fn all(&self) -> Vec<(u64, Owner, TableLock)> {
+        let locks = self.lock();
+        let held = |(table, holders): (&u64, &Holders)| {
+            let table = *table;
+            holders.iter().map(move |(owner, lock)| (table, *owner, *lock)).collect::<Vec<_>>()
+        };
+        locks.iter().flat_map(held).collect()
+    }
+
     /// Takes a lock back.
     pub(crate) fn give_back(&self, table: &Table, owner: Owner, lock: TableLock) {
         let mut locks = self.lock();

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
-use super::{ActiveSlot, Transactions};
+use super::{ActiveSlot, Transactions, Waiting};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard, Rank, Ranked};
 use crate::visibility::{Owner, TRANSACTION_ID_MIN};
@@ -36,6 +36,8 @@ pub(crate) struct Waits {
 struct State {
     next: u64,
     waiting: Vec<Waiter>,
+    /// How many waits were refused because they would have closed a circle.
+    deadlocks: u64,
     /// When each session has given up a lock last.
     sessions: HashMap<Owner, Moment>,
 }
@@ -134,10 +136,23 @@ impl Waits {
         Woken(woken.into_iter().map(|waiter| waiter.wake).collect())
     }
 
+    /// Who waits for whom.
+    pub(super) fn all(&self) -> Vec<Waiting> {
+        let state = self.lock();
+        state.waiting.iter().map(|waiter| Waiting { who: waiter.who.clone(), blocker: waiter.blocker }).collect()
+    }
+
+    /// How many waits there were, and how many were refused as deadlocks.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        let state = self.lock();
+        (state.next, state.deadlocks)
+    }
+
     /// Enters a wait, unless it closes a circle.
     fn enter(&self, who: &[Owner], blocker: Owner, wake: Wake) -> Result<u64, Deadlock> {
         let mut state = self.lock();
         if state.is_circle(who, blocker) {
+            state.deadlocks += 1;
             return Err(Deadlock);
         }
         state.next += 1;

@@ -37,8 +37,8 @@ pub(crate) struct Write {
 /// What a transaction changes that is no row, and what it logs of that.
 #[derive(Default)]
 pub(crate) struct SchemaChanges {
-    /// The alteration that it commits.
-    pub(crate) table_swap: Option<TableSwap>,
+    /// The alterations that it commits, in their order: of one relation there may be several.
+    pub(crate) table_swaps: Vec<TableSwap>,
     /// Items as they stand in its record.
     pub(crate) items: Vec<u8>,
     /// The relations that join with it, each with the length of the items before.
@@ -83,9 +83,9 @@ impl WriteSet {
         }
     }
 
-    /// The alteration that it commits.
-    pub(crate) fn table_swap(&self) -> Option<&TableSwap> {
-        self.schema_changes.as_ref().and_then(|changes| changes.table_swap.as_ref())
+    /// The alterations that it commits.
+    pub(crate) fn table_swaps(&self) -> &[TableSwap] {
+        self.schema_changes.as_ref().map_or(&[], |changes| &changes.table_swaps)
     }
 
     /// The tables that it drops.
@@ -98,9 +98,11 @@ impl WriteSet {
         self.schema_changes.as_ref().map_or(0, |changes| changes.items.len())
     }
 
-    /// Gives up what it logs that is no change of rows, but for the first bytes of it; changes of rows are undone before.
-    pub(crate) fn forget_items(&mut self, from: usize) {
+    /// Gives up the alterations but for the first ones, and what it logs that is no change of rows but for the first bytes of
+    /// it; changes of rows are undone before.
+    pub(crate) fn forget_items(&mut self, from: usize, swaps: usize) {
         if let Some(changes) = &mut self.schema_changes {
+            changes.table_swaps.truncate(swaps);
             changes.items.truncate(from);
             changes.dropped.retain(|(at, _)| *at < from);
             changes.files.retain(|(at, _)| *at < from);

@@ -21,8 +21,8 @@ pub(super) const KEPT: u8 = 0;
 pub(super) const FILLED: u8 = 1;
 pub(super) const COMPUTED: u8 = 2;
 
-/// Writes an alteration, if its relation is logged.
-pub(super) fn encode(
+/// Writes an alteration, if its relation is logged: what takes the place is as it was made, and nobody has changed it yet.
+pub(crate) fn encode(
     table_swap: &TableSwap,
     log: &CommitLog,
     record: &mut Vec<u8>,
@@ -30,7 +30,7 @@ pub(super) fn encode(
 ) -> Result<(), TransactionError> {
     let (Some(id), after) = (table_swap.before().relation_id(), &**table_swap.after()) else { return Ok(()) };
     let is_turned = table_swap.before().is_logged() != after.is_logged();
-    if is_turned || (after.is_logged() && is_mostly_new(after)) {
+    if is_turned || after.origins().is_empty() || (after.is_logged() && is_mostly_new(after)) {
         let item = OpenItem::begin(record, ItemKind::Dropped);
         put_number(record, id.0.into());
         item.end(record);

@@ -6,33 +6,30 @@
 
 use std::sync::Arc;
 
-use super::altered;
 use super::rows::{CHANGED, DELETED, INSERTED, RowWriter};
 use crate::block_ref::LoadFile;
 use crate::chunk::hot::SlotRead;
 use crate::error::TransactionError;
-use crate::manager::{CommitLog, WriteKind, WriteSet};
+use crate::manager::{WriteKind, WriteSet};
 use crate::row_id::RowId;
 use crate::table::{RelationId, Table};
 
 /// Writes the record of a transaction that is about to commit.
 pub(super) fn encode(
     set: &WriteSet,
-    log: &CommitLog,
     record: &mut Vec<u8>,
     files: &mut Vec<Arc<dyn LoadFile>>,
 ) -> Result<(), TransactionError> {
     if let Some(changes) = &set.schema_changes {
         record.extend_from_slice(&changes.items);
         files.extend(changes.files.iter().map(|(_, file)| Arc::clone(file)));
-        if let Some(table_swap) = &changes.table_swap {
-            altered::encode(table_swap, log, record, files)?;
-        }
     }
     let mut changes = Changes { rows: Vec::with_capacity(set.writes.len()), ..Changes::default() };
     for (at, table) in set.tables.iter().enumerate() {
-        if let Some(id) = table.relation_id().filter(|_| table.is_logged())
-            && set.dropped().all(|dropped| dropped.id() != table.id())
+        // What it has altered, or written anew, has the number of what was before.
+        let is_over = set.table_swaps().iter().any(|swap| swap.before().id() == table.id());
+        if let Some(id) = table.relation_id().filter(|_| table.is_logged() && !is_over)
+            && set.dropped().all(|dropped| dropped.relation_id() != Some(id))
         {
             changes.gather(set, at as u32);
             changes.encode(table, id, record, files)?;

@@ -9,13 +9,15 @@ use super::{ColumnOrigin, Table};
 use crate::memory::Memory;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::types::Schema;
-use crate::visibility::Time;
+use crate::visibility::{Owner, Time};
 
 /// From when to when a table is visible.
 pub(crate) struct VisibilityInterval {
     since: AtomicU64,
     /// [`OPEN`], [`CLOSED`], or the time of the commit that put another one in its place.
     until: AtomicU64,
+    /// The transaction that has closed it and goes on, or 0.
+    closed_by: AtomicU64,
 }
 
 /// The commit has not come.
@@ -27,7 +29,7 @@ const CLOSED: u64 = u64::MAX - 1;
 
 impl Default for VisibilityInterval {
     fn default() -> VisibilityInterval {
-        VisibilityInterval { since: AtomicU64::new(0), until: AtomicU64::new(OPEN) }
+        VisibilityInterval { since: AtomicU64::new(0), until: AtomicU64::new(OPEN), closed_by: AtomicU64::new(0) }
     }
 }
 
@@ -50,9 +52,19 @@ impl VisibilityInterval {
         self.until.load(Ordering::Acquire) != OPEN
     }
 
-    /// Says whether nobody else has closed it.
-    pub(crate) fn close(&self) -> bool {
-        self.until.compare_exchange(OPEN, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    /// Closes it, perhaps for a transaction; says whether nobody else has closed it.
+    pub(crate) fn close(&self, by: Option<Owner>) -> bool {
+        let is_closed = self.until.compare_exchange(OPEN, CLOSED, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if is_closed {
+            self.closed_by.store(by.map_or(0, |owner| owner.0), Ordering::Release);
+        }
+        is_closed
+    }
+
+    /// The transaction that has closed it and has not ended.
+    pub(crate) fn closed_by(&self) -> Option<Owner> {
+        let by = Owner(self.closed_by.load(Ordering::Acquire));
+        (self.until.load(Ordering::Acquire) == CLOSED && by != Owner(0)).then_some(by)
     }
 
     pub(crate) fn reopen(&self) {

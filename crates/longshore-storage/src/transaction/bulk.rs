@@ -11,10 +11,11 @@ use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, WriteError, Writer};
 use crate::error::{AppendedPair, Holder, TransactionError};
 use crate::manager::{Write, WriteKind};
+use crate::redo::altered;
 use crate::relation::Relation;
 use crate::row_id::RowId;
 use crate::sync::atomic::Ordering;
-use crate::table::{IncrementalIndexBuild, Table, TableSwap, threads};
+use crate::table::{ForeignKey, IncrementalIndexBuild, Table, TableSwap, threads};
 use crate::visibility::ConflictKind;
 
 /// What becomes of the failure of an append.
@@ -51,9 +52,38 @@ impl Transaction {
         truncated
     }
 
-    /// Lets a relation take the place of another one when it commits.
-    pub(crate) fn swap_table(&mut self, table_swap: TableSwap) {
-        self.set.schema_changes.get_or_insert_default().table_swap = Some(table_swap);
+    /// Lets a relation take the place of another one when it commits. The transaction alone knows it until then, and goes on
+    /// to change its rows.
+    pub(crate) fn swap_table(&mut self, table_swap: TableSwap) -> Result<(), TransactionError> {
+        let (before, after) = (table_swap.before(), table_swap.after());
+        if self.isolation != Isolation::ReadCommitted && before.has_changed_since(self.view.start) {
+            return Err(before.conflict(RowId::new(0, 0), ConflictKind::Committed));
+        }
+        // Changes of its rows are logged under its number.
+        after.set_relation_id(before.relation_id());
+        let changes = self.set.schema_changes.get_or_insert_default();
+        let (at, mut files) = (changes.items.len(), Vec::new());
+        if let Err(error) = altered::encode(&table_swap, self.manager.log(), &mut changes.items, &mut files) {
+            changes.items.truncate(at);
+            return Err(error);
+        }
+        changes.files.extend(files.into_iter().map(|file| (at, file)));
+        changes.table_swaps.push(table_swap);
+        Ok(())
+    }
+
+    /// Whether it has changed rows of a relation, and not undone that.
+    #[must_use]
+    pub fn has_changed(&self, relation: &Relation) -> bool {
+        let at = self.set.tables.iter().position(|table| Arc::ptr_eq(table, relation.table()));
+        at.is_some_and(|at| self.set.writes.iter().any(|write| write.table as usize == at))
+    }
+
+    /// Whether a foreign key is one of a relation as it was before an alteration that this transaction commits: another one
+    /// is in its place.
+    pub(super) fn ends(&self, key: &ForeignKey) -> bool {
+        let ends = |swap: &TableSwap| [key.parent_id(), key.child_id()].contains(&swap.before().id());
+        self.set.table_swaps().iter().any(ends)
     }
 
     /// Marks slots deleted, apart from those of which the check says that they have no rows.

@@ -9,7 +9,7 @@ use super::validate::Validation;
 use super::{CommitError, Transaction};
 use crate::error::TransactionError;
 use crate::index::IsCancelled;
-use crate::manager::{Commit, Committed, StateGuard, Transactions, Write};
+use crate::manager::{Commit, Committed, Left, StateGuard, Transactions, Write};
 use crate::predicate::PredicateLog;
 use crate::table::Table;
 use crate::visibility::{ConflictKind, Time};
@@ -37,7 +37,7 @@ impl Transaction {
         self.check_deferred(None, is_cancelled).map_err(|error| CommitError::Failed(Box::new(error)))?;
         let Some(stamp) = self.stamp.filter(|_| self.has_written()) else {
             let start = self.view.start;
-            self.end();
+            self.end(Left::Committed);
             return Ok(Commit { time: start, lsn: None });
         };
         // When it fails, the transaction is dropped, and so rolled back.
@@ -54,10 +54,9 @@ impl Transaction {
         let time = Time(manager.now().0 + 1);
         // Their memory is freed when nobody waits for the state any longer.
         let _stale: Vec<_> = set.tables.iter().filter_map(|table| table.set_changed(time)).collect();
-        if let Some(table_swap) = set.table_swap() {
-            table_swap.take_place(time);
-        }
+        set.table_swaps().iter().for_each(|table_swap| table_swap.take_place(time));
         manager.advance(stamp, time);
+        state.count(Left::Committed);
         // Its slot is free from here on; until it is, what it has read stays.
         let woken = manager.unregister(&mut state, self.active_slot);
         if state.is_idle() {

@@ -134,6 +134,9 @@ impl Transaction {
         only: Option<&Arc<ForeignKey>>,
         from: usize,
     ) -> bool {
+        if self.ends(key) {
+            return false;
+        }
         let is_deferred = self.deferral.defers(key);
         match checked {
             Checked::Now if is_deferred => {

@@ -25,7 +25,7 @@ use crate::relation::{Relation, first_violation};
 use crate::row_id::RowId;
 use crate::table::{ForeignKey, ReferenceAction, ReferenceRules, Table};
 use crate::typed::Input;
-use crate::visibility::Time;
+use crate::visibility::{Time, View};
 
 mod children;
 mod early_checks;
@@ -58,8 +58,13 @@ struct GoneRow {
 }
 
 impl Transaction {
-    /// Adds a foreign key of a relation without rows that nobody else knows yet, as [`Relation::add_foreign_key`] does. The
-    /// transaction goes on to change both relations, which it could not after others had added one.
+    /// Adds a foreign key as [`Relation::add_foreign_key`] does, of which one relation has no rows yet or is what this
+    /// transaction has altered. The transaction goes on to change both relations, which it could not after others had added
+    /// one. Unless it `is_trusted`, it is checked on what is committed by now and what the transaction has changed itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`Relation::add_foreign_key_unless`].
     ///
     /// # Panics
     ///
@@ -67,10 +72,11 @@ impl Transaction {
     pub fn add_foreign_key(
         &mut self,
         rules: ReferenceRules,
-        relation: &Relation,
-        parent: &Relation,
+        (relation, parent): (&Relation, &Relation),
         index: &Arc<Index>,
-    ) -> Arc<ForeignKey> {
+        is_trusted: bool,
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<Arc<ForeignKey>, TransactionError> {
         let mut known = std::mem::take(&mut self.known_references);
         let start = self.view.start;
         let key = relation.attach(rules, parent, index, &mut |table, before, time| {
@@ -79,7 +85,17 @@ impl Transaction {
             }
         });
         self.known_references = known;
-        key
+        if !is_trusted {
+            let view = View { start: self.manager.now(), ..self.view };
+            let (child, parent) = (relation.table(), parent.table());
+            let found = first_violation(&key, child, parent, view, self.manager.stamps(), is_cancelled);
+            if let Some(error) = found.transpose().map(|found| found.map(|missing| missing.error(&key, child, parent)))
+            {
+                relation.drop_foreign_key(&key);
+                return Err(error.map_or_else(|error| error, Into::into));
+            }
+        }
+        Ok(key)
     }
 
     /// Up to when it knows the foreign keys of a relation.
@@ -166,6 +182,9 @@ impl Transaction {
         for (at, table) in self.referencing_tables() {
             let Some(references) = table.references() else { continue };
             for key in &references.incoming {
+                if self.ends(key) {
+                    continue;
+                }
                 let (on_delete, on_update) = (key.rules().on_delete, key.rules().on_update);
                 for (action, is_update) in [(on_delete, false), (on_update, true)] {
                     if action == ReferenceAction::NoAction {
@@ -201,8 +220,9 @@ impl Transaction {
                 None => Ok(()),
             };
         }
-        if child.is_pending() && !found.is_empty() {
-            // Nobody writes to what may yet be given up.
+        let is_own = self.set.table_swaps().iter().any(|swap| Arc::ptr_eq(swap.after(), &child));
+        if child.is_pending() && !is_own && !found.is_empty() {
+            // Nobody else writes to what may yet be given up.
             return Err(child.altered(self.view.start));
         }
         let relation = Relation::of(&child, &self.manager);

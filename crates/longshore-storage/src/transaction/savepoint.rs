@@ -8,6 +8,7 @@ use super::deferral::Deferred;
 pub struct Savepoint {
     writes: usize,
     item_bytes: usize,
+    swaps: usize,
     locks: usize,
     /// What it had said of foreign keys that are checked later, and put off.
     deferred: Deferred,
@@ -32,6 +33,7 @@ impl Transaction {
         Savepoint {
             writes: self.set.writes.len(),
             item_bytes: self.set.item_bytes(),
+            swaps: self.set.table_swaps().len(),
             locks,
             deferred: self.deferral.at(),
         }
@@ -46,7 +48,7 @@ impl Transaction {
             let undoes = self.set.writes.len() > savepoint.writes || self.has_locks_behind(savepoint.locks);
             self.went_back += 1;
             self.set.undo(savepoint.writes, stamp);
-            self.set.forget_items(savepoint.item_bytes);
+            self.set.forget_items(savepoint.item_bytes, savepoint.swaps);
             self.foreign_keys_checked = self.foreign_keys_checked.min(savepoint.writes);
             if let Some(foreign_key_reads) = &mut self.foreign_key_reads {
                 foreign_key_reads.checked.retain(|checked| checked.end() <= savepoint.writes);

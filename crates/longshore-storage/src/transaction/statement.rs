@@ -37,6 +37,7 @@ impl TransactionError {
             TransactionError::Conflict { kind: ConflictKind::Locked(blocker), .. } => {
                 Some(Contention::Locked(*blocker))
             }
+            TransactionError::Altered { by: Some(blocker), .. } => Some(Contention::Locked(*blocker)),
             TransactionError::Conflict { .. } => Some(Contention::Changed),
             _ => None,
         }

@@ -19,7 +19,7 @@ use crate::predicate::{
     Attribute, Change, ColumnSet, Comparand, Image, PredicateLog, PredicateTree, RelationLog, Span, describe,
 };
 use crate::row_id::RowId;
-use crate::table::Table;
+use crate::table::{Table, TableSwap};
 use crate::values::TextRoom;
 use crate::visibility::{Stamps, Time, View};
 
@@ -44,12 +44,11 @@ impl<'a> Validation<'a> {
     /// Holds what a transaction that committed meanwhile has written against the predicates.
     pub(super) fn check(&mut self, committed: &Committed) -> Result<(), CommitError> {
         let set = committed.set();
-        if let Some(table_swap) = set.table_swap()
-            && self.log.read_of(table_swap.before().id()).is_some()
-        {
+        let is_read = |table_swap: &&TableSwap| self.log.read_of(table_swap.before().id()).is_some();
+        if let Some(table_swap) = set.table_swaps().iter().find(is_read) {
             // What has changed since lies elsewhere.
             let relation = table_swap.before().name();
-            return Err(CommitError::Failed(Box::new(TransactionError::Altered { relation, retry: true })));
+            return Err(CommitError::Failed(Box::new(TransactionError::Altered { relation, retry: true, by: None })));
         }
         let (mut last_table, mut log) = (None, None);
         let mut last_row = None;

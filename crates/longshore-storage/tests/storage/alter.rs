@@ -110,7 +110,7 @@ fn who_began_before_reads_what_was_and_writes_nothing() {
         before.edit(&accounts, RowId(4)).map(|_| ()),
     ] {
         let error = written.unwrap_err();
-        assert_eq!(error, TransactionError::Altered { relation: "accounts".to_owned(), retry: true });
+        assert_eq!(error, TransactionError::Altered { relation: "accounts".to_owned(), retry: true, by: None });
         assert!(error.is_conflict());
         assert!(error.to_string().contains("accounts: it is being altered, or was since"), "{error}");
     }
@@ -126,7 +126,7 @@ fn a_handle_of_before_is_good_for_nothing_but_reading() {
     bank.alter(true, Duration::ZERO).unwrap();
     let mut transaction = bank.transactions.begin(Isolation::Serializable);
     let error = set(&mut transaction, &handle, 1, 2).unwrap_err();
-    assert_eq!(error, TransactionError::Altered { relation: "accounts".to_owned(), retry: false });
+    assert_eq!(error, TransactionError::Altered { relation: "accounts".to_owned(), retry: false, by: None });
     assert!(!error.is_conflict(), "or it would be tried again for ever");
     assert!(!handle.create_index("i", &[1], IndexKind::Hash, Uniqueness::Multiple).unwrap_err().is_conflict());
     assert!(!handle.begin_alteration(Duration::ZERO).unwrap_err().is_conflict());

@@ -22,6 +22,8 @@ use datafusion::execution::spill_file::{SpillFile, SpillWriter, TempFileFactory}
 use futures::Stream;
 use futures::stream::try_unfold;
 
+use crate::datafusion::errors::TEMP_FILES_TOO_LARGE;
+
 /// Bytes of a block, and at most so many are read at a time.
 const BLOCK_BYTES: u64 = 128 << 10;
 
@@ -35,8 +37,15 @@ impl NamelessFiles {
         Self::in_folder(std::env::temp_dir())
     }
 
+    /// The same, of at most so many bytes together.
+    pub(in crate::datafusion) fn up_to(bytes_max: u64) -> Self {
+        let directory = std::env::temp_dir();
+        let bytes_max = Some(bytes_max);
+        Self(Arc::new(Shared { directory, made: AtomicU64::new(0), blocks: Mutex::default(), bytes_max }))
+    }
+
     fn in_folder(directory: PathBuf) -> Self {
-        Self(Arc::new(Shared { directory, made: AtomicU64::new(0), blocks: Mutex::default() }))
+        Self(Arc::new(Shared { directory, made: AtomicU64::new(0), blocks: Mutex::default(), bytes_max: None }))
     }
 }
 
@@ -60,6 +69,8 @@ struct Shared {
     /// Names tried, where a file has to have one for a moment.
     made: AtomicU64,
     blocks: Mutex<Blocks>,
+    /// Bytes of all files together, at most.
+    bytes_max: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -98,12 +109,17 @@ impl Shared {
     }
 
     /// A block that nobody has.
-    fn block(&self) -> u64 {
+    fn block(&self) -> io::Result<u64> {
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        blocks.free.pop().unwrap_or_else(|| {
-            blocks.end += 1;
-            blocks.end - 1
-        })
+        if let Some(free) = blocks.free.pop() {
+            return Ok(free);
+        }
+        if let Some(bytes_max) = self.bytes_max.filter(|bytes_max| (blocks.end + 1) * BLOCK_BYTES > *bytes_max) {
+            let text = format!("{TEMP_FILES_TOO_LARGE} ({}kB)", bytes_max >> 10);
+            return Err(io::Error::new(io::ErrorKind::QuotaExceeded, text));
+        }
+        blocks.end += 1;
+        Ok(blocks.end - 1)
     }
 
     fn open(&self) -> io::Result<File> {
@@ -179,7 +195,7 @@ impl Stretches {
         let room = (BLOCK_BYTES - at % BLOCK_BYTES).min(self.bytes.load(Ordering::Acquire) - at);
         let mut bytes = vec![0; room as usize];
         if room > 0 {
-            self.file.read_exact_at(&mut bytes, self.place(at))?;
+            self.file.read_exact_at(&mut bytes, self.place(at)?)?;
         }
         Ok(bytes.into())
     }
@@ -188,19 +204,19 @@ impl Stretches {
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
         let at = self.bytes.load(Ordering::Relaxed);
         let room = BLOCK_BYTES - at % BLOCK_BYTES;
-        let written = self.file.write_at(&bytes[..bytes.len().min(room as usize)], self.place(at))?;
+        let written = self.file.write_at(&bytes[..bytes.len().min(room as usize)], self.place(at)?)?;
         self.bytes.store(at + written as u64, Ordering::Release);
         Ok(written)
     }
 
     /// Where byte `at` lies, in a block more where it is the first that the blocks have no room for.
-    fn place(&self, at: u64) -> u64 {
+    fn place(&self, at: u64) -> io::Result<u64> {
         let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
         let number = (at / BLOCK_BYTES) as usize;
         if number == blocks.len() {
-            blocks.push(self.shared.block());
+            blocks.push(self.shared.block()?);
         }
-        blocks[number] * BLOCK_BYTES + at % BLOCK_BYTES
+        Ok(blocks[number] * BLOCK_BYTES + at % BLOCK_BYTES)
     }
 }
 
@@ -216,7 +232,7 @@ struct Writer(Arc<Stretches>);
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.append(bytes).map_err(|error| match error.kind() {
-            io::ErrorKind::Interrupted => error,
+            io::ErrorKind::Interrupted | io::ErrorKind::QuotaExceeded => error,
             _ => self.0.shared.told("write", &error),
         })
     }

@@ -5,7 +5,7 @@ mod buckets;
 mod integers;
 mod trigonometry;
 
-use super::calls::Kind::{Double, Int};
+use super::calls::Kind::Double;
 use super::calls::{Overload, of};
 
 /// The functions of this chapter.
@@ -16,5 +16,4 @@ pub(super) fn overloads() -> impl Iterator<Item = Overload> {
 const OVERLOADS: &[Overload] = &[
     of("cbrt", &[Double], Double, |row| Ok(row.double(0).cbrt().into())),
     of("pi", &[], Double, |_| Ok(std::f64::consts::PI.into())),
-    of("pg_backend_pid", &[], Int, |_| Ok(i32::try_from(std::process::id()).unwrap_or(i32::MAX).into())),
 ];

@@ -34,6 +34,7 @@ use super::random;
 use super::system_tables::{INFORMATION_SCHEMA, PG_CATALOG};
 use super::type_names::TypeNames;
 use super::{advisory, identity, sequences, system_functions, system_tables};
+use crate::datafusion::execution::limits;
 use crate::datafusion::functions::{excluding, shifted};
 use crate::sql::names::{CATALOG, SCHEMA};
 
@@ -78,7 +79,11 @@ impl Planner {
     /// What the tasks of `plan` know of their session. Tables that describe functions know all of them.
     pub(in crate::datafusion) fn task_context(&self, plan: &Arc<dyn ExecutionPlan>) -> Arc<TaskContext> {
         if !describes_functions(plan) {
-            return self.state.task_ctx();
+            let context = self.state.task_ctx();
+            return match self.transaction.numbers().query_limits() {
+                Some(limits) => limits::limited(context, limits),
+                None => context,
+            };
         }
         let Functions { scalar, higher_order, aggregate, window, table: _ } = self.functions.as_ref();
         Arc::new(TaskContext::new(

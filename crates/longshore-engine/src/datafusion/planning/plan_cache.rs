@@ -43,7 +43,7 @@ use super::bpchar;
 use super::names::{Names, name_of};
 use super::plan::{optimized_insert, reads_only, rows_of_insert};
 use super::planner::{Optimized, Planner};
-use super::{advisory, random, sequences};
+use super::{advisory, random, sequences, system_functions};
 use crate::Error;
 use crate::catalog::Rules;
 use crate::datafusion::errors::from_datafusion;
@@ -311,7 +311,8 @@ impl TableProvider for TableStub {
 
 /// Whether a function belongs to the statement that it was planned for.
 fn is_of_session(function: &ScalarUDF) -> bool {
-    sequences::is_one(function) || random::is_one(function) || advisory::is_one(function)
+    let is_one = sequences::is_one(function) || random::is_one(function) || advisory::is_one(function);
+    is_one || system_functions::acts(function)
 }
 
 /// Whether all functions give the same value whenever the plan is made, and whether some belong to one statement.

@@ -3,6 +3,7 @@
 //! They are functions of one statement, since they look into what its session sees of the database. Not here: the objects
 //! themselves (`system_tables`), functions that need no catalog (`functions::system`).
 
+mod backends;
 mod comments;
 mod definitions;
 mod names;
@@ -19,7 +20,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Int32Array, Int64Array, StringViewArray, TimestampMicrosecondArray,
+    Array, ArrayRef, AsArray, BooleanArray, Int32Array, Int32Builder, Int64Array, ListBuilder, StringViewArray,
+    TimestampMicrosecondArray,
 };
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
@@ -61,6 +63,8 @@ enum Gives {
     Text,
     Bool,
     Moment,
+    /// An array of `integer`.
+    Ints,
 }
 
 /// A value of an argument or a result.
@@ -122,17 +126,24 @@ struct Entry {
     gives: Gives,
     /// Whether it is called where an argument is NULL.
     takes_null: bool,
+    /// Whether it does something, once for each row.
+    acts: bool,
     body: Body,
 }
 
 const fn entry(name: &'static str, takes: &'static [Takes], gives: Gives, body: Body) -> Entry {
-    Entry { name, takes, least: takes.len(), gives, takes_null: false, body }
+    Entry { name, takes, least: takes.len(), gives, takes_null: false, acts: false, body }
 }
 
 impl Entry {
     /// The same, where only so many arguments must be there.
     const fn least(self, least: usize) -> Self {
         Self { least, ..self }
+    }
+
+    /// The same, which does something.
+    const fn acting(self) -> Self {
+        Self { acts: true, ..self }
     }
 
     /// The same, which is called for NULL, too.
@@ -148,6 +159,7 @@ const COUNTERS: Entry =
 
 fn entries() -> impl Iterator<Item = &'static Entry> {
     let all = [
+        backends::ENTRIES,
         comments::ENTRIES,
         definitions::ENTRIES,
         names::ENTRIES,
@@ -167,9 +179,15 @@ pub(super) fn function(name: &str, catalog: &Arc<SystemCatalog>) -> Option<Arc<S
     }
     let entry = entries().find(|entry| entry.name == name);
     let entry = entry.or_else(|| name.starts_with(COUNTED).then_some(&COUNTERS))?;
-    let signature = Signature::user_defined(Volatility::Stable);
+    let volatility = if entry.acts { Volatility::Volatile } else { Volatility::Stable };
+    let signature = Signature::user_defined(volatility);
     let function = SystemFunction { entry, name: name.to_owned(), catalog: Arc::clone(catalog), signature };
     Some(Arc::new(ScalarUDF::new_from_impl(function)))
+}
+
+/// Whether a function is one that does something for the session whose statement it is.
+pub(super) fn acts(function: &ScalarUDF) -> bool {
+    function.inner().downcast_ref::<SystemFunction>().is_some_and(|function| function.entry.acts)
 }
 
 /// The names of all of them.
@@ -222,6 +240,18 @@ impl SystemFunction {
                 Arc::new(bools.collect::<BooleanArray>())
             }
             Gives::Moment => Arc::new(ints().collect::<TimestampMicrosecondArray>().with_timezone("UTC")),
+            Gives::Ints => {
+                let mut lists = ListBuilder::new(Int32Builder::new());
+                for result in results {
+                    let Value::Ints(ints) = result else {
+                        lists.append_null();
+                        continue;
+                    };
+                    ints.iter().for_each(|int| lists.values().append_option(i32::try_from(*int).ok()));
+                    lists.append(true);
+                }
+                Arc::new(lists.finish())
+            }
         }
     }
 }
@@ -279,6 +309,7 @@ impl ScalarUDFImpl for SystemFunction {
             Gives::Text => DataType::Utf8View,
             Gives::Bool => DataType::Boolean,
             Gives::Moment => ColumnType::TimestampTz.arrow(),
+            Gives::Ints => DataType::new_list(DataType::Int32, true),
         })
     }
 

@@ -4,14 +4,17 @@
 //! right for the VALUES that an INSERT consists of only, so those in FROM are planned here, in every statement.
 
 use std::mem;
+use std::sync::Arc;
 
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
-use datafusion::logical_expr::{self, ExprSchemable, LogicalPlanBuilder};
+use datafusion::logical_expr::{self, Cast, ExprSchemable, LogicalPlanBuilder};
 use sqlparser::ast::{Expr, Parens, Query, SetExpr, TableFactor};
 
+use crate::builtin_types::PG_TYPE;
 use crate::datafusion::functions::casts::cast_number;
+use crate::datafusion::functions::enums::ENUM;
 use crate::datafusion::functions::nested::text_out::is_nested;
 use crate::datafusion::functions::nested_casts;
 use crate::datafusion::functions::numeric::{data_type, is_exact, is_numeric};
@@ -39,6 +42,7 @@ impl RelationPlanner for ValuesInFrom {
             values.collect::<Result<Vec<_>>>()
         });
         let rows = numbers_as_numeric(texts_as_others(rows.collect::<Result<Vec<_>>>()?))?;
+        let rows = of_one_type_each(rows)?;
         let plan = LogicalPlanBuilder::values(rows)?.build()?;
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias.take()))))
     }
@@ -79,6 +83,34 @@ fn numbers_as_numeric(mut rows: Vec<Vec<logical_expr::Expr>>) -> Result<Vec<Vec<
             let is_written = matches!(value, logical_expr::Expr::Literal(..));
             if known != common && !known.is_null() && (is_written || !known.is_string()) {
                 *value = cast_number(mem::take(value), &common, &nothing)?;
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The rows, with values of one type in each column where its metadata tell the type: others beside an enumeration or an OID
+/// are of that type, and texts have no length beside texts of another one.
+fn of_one_type_each(mut rows: Vec<Vec<logical_expr::Expr>>) -> Result<Vec<Vec<logical_expr::Expr>>> {
+    let columns = rows.first().map_or(0, Vec::len);
+    let nothing = DFSchema::empty();
+    for column in 0..columns {
+        let fields = rows.iter().filter_map(|row| row.get(column)).map(|value| Ok(value.to_field(&nothing)?.1));
+        let fields = fields.collect::<Result<Vec<_>>>()?;
+        if fields.iter().all(|field| field.metadata() == fields[0].metadata()) {
+            continue;
+        }
+        let is_known = |field: &&FieldRef| !field.data_type().is_null();
+        let Some(any) = fields.iter().find(is_known) else { continue };
+        let told = fields.iter().find(|field| [PG_TYPE, ENUM].iter().any(|key| field.metadata().contains_key(*key)));
+        let data_type = told.unwrap_or(any).data_type().clone();
+        // With a name, since a cast to one without keeps the metadata that were there.
+        let common = Field::new("value", data_type, true);
+        let common = Arc::new(common.with_metadata(told.map(|told| told.metadata().clone()).unwrap_or_default()));
+        for (value, field) in rows.iter_mut().filter_map(|row| row.get_mut(column)).zip(&fields) {
+            if field.metadata() != common.metadata() {
+                *value =
+                    logical_expr::Expr::Cast(Cast::new_from_field(Box::new(mem::take(value)), Arc::clone(&common)));
             }
         }
     }

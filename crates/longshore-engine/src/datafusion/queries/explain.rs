@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast::{AnalyzeFormatKind, DescribeAlias, Statement};
 
@@ -92,6 +93,11 @@ impl Queries {
         lines.extend(totals.iter().flat_map(Totals::lines));
         query_plan(lines)
     }
+}
+
+/// What the operators of a plan that has run did.
+pub(super) fn told(plan: &Arc<dyn ExecutionPlan>) -> String {
+    Operator::of(plan).lines(true, false).join("\n")
 }
 
 /// Rows of one column, named as PostgreSQL names it.

@@ -49,7 +49,8 @@ pub(super) struct Again {
 
 /// Whether it may help to run `plan` again: memory is limited, and a join keeps a side of it.
 pub(super) fn may_help(planner: &Planner, plan: &Arc<dyn ExecutionPlan>) -> bool {
-    if matches!(planner.state.runtime_env().memory_pool.memory_limit(), MemoryLimit::Infinite) {
+    let is_limited = planner.transaction.numbers().query_limits().is_some_and(|limits| limits.memory.is_some());
+    if !is_limited && matches!(planner.state.runtime_env().memory_pool.memory_limit(), MemoryLimit::Infinite) {
         return false;
     }
     let mut collects = false;

@@ -76,7 +76,7 @@ impl LoadsTable {
         };
         let mut names: HashMap<i64, String> = HashMap::new();
         for entry in self.catalog.entries() {
-            if let Entry::Table(table) = self.transaction.seen(entry) {
+            if let Entry::Table(table) = self.transaction.seen(&self.catalog, entry) {
                 names.insert(table.number(), table.name.clone());
             }
         }

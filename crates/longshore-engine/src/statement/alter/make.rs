@@ -29,25 +29,34 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Puts what a draft says in the place of the table that it is of.
 pub(super) async fn replace(context: &Context<'_>, mut draft: Draft) -> Result<(), Error> {
-    if context.database.catalog.is_own(&draft.before) {
-        return Box::pin(in_block::replace(context, draft)).await;
+    let catalog = &context.database.catalog;
+    if catalog.is_new_in_block(&draft.before) {
+        return Box::pin(in_block::replace_new(context, draft)).await;
     }
     let before = Arc::clone(&draft.before);
     draft.resolve_references(context)?;
-    let relation = Arc::clone(&before.relation);
-    let begun = blocking::run(context.control, move |_| Ok(relation.begin_alteration(PATIENCE)?)).await;
+    let (relation, own) = (Arc::clone(&before.relation), context.block_transaction().map(|block| block.owner()));
+    let begun = blocking::run(context.control, move |_| Ok(relation.begin_alteration_of(own, PATIENCE)?)).await;
     let alteration = begun.map_err(|error| in_the_way(&before, error))?;
     // Begun while nobody writes, it sees all that was written.
     let look = context.transaction.beside(&context.database.transactions, None);
     let schema = Arc::new(draft.schema());
-    let (alteration, relation) = reshape(context, &draft, &schema, alteration).await?;
-    let alteration = compute(context, &draft, &schema, alteration, &relation, &look).await?;
-    add_keys(context, &draft, &relation).await?;
-    draft.storage.apply(&relation);
+    let (alteration, relation) = if in_block::has_changed(context, &before)? {
+        in_block::rewrite(context, &draft, &schema, alteration).await?
+    } else {
+        let (alteration, relation) = reshape(context, &draft, &schema, alteration).await?;
+        let alteration = compute(context, &draft, &schema, alteration, &relation, &look).await?;
+        add_keys(context, &draft, &relation).await?;
+        draft.storage.apply(&relation);
+        in_block::join(context, &alteration, &before, &relation)?;
+        (alteration, relation)
+    };
     let seen = Table::altered(&before, &draft.name, Arc::clone(&relation), draft.rules());
     let as_altered = context.transaction.beside(&context.database.transactions, Some(Arc::clone(&seen)));
     for check in draft.checks.iter().filter(|check| check.is_new && check.check.is_valid) {
-        validate(context, &seen, &check.check, &as_altered).await?;
+        // In a block it may have changed the rows itself.
+        let reader = context.block_transaction().unwrap_or(&as_altered);
+        validate(context, &seen, &check.check, reader).await?;
     }
     // Views follow the table to another name.
     let views = if draft.name == before.name {
@@ -57,6 +66,9 @@ pub(super) async fn replace(context: &Context<'_>, mut draft: Draft) -> Result<(
     };
     drop((look, as_altered));
     let bound = references::bind(context, &draft, &seen).await?;
+    if catalog.is_fork() {
+        return in_block::swap(context, &draft, &seen, &views, (alteration, bound));
+    }
     swap(context, &draft, &seen, &views, |transaction| alteration.commit_in(&relation, before.clone(), transaction))?;
     bound.keep();
     Ok(())

@@ -182,7 +182,8 @@ impl Draft {
         });
     }
 
-    /// Tells sequences that belong to columns of the table what it and they are called now, and moves them to its schema.
+    /// Tells sequences that belong to columns of the table what it and they are called now, and moves them to its schema. In a
+    /// block, others go on with the sequences, which are told when it commits.
     pub(super) fn tell_sequences(&self, catalog: &Catalog) -> Result<(), Error> {
         let before = &self.before;
         for sequence in catalog.sequences_of(&before.name, None) {
@@ -190,7 +191,14 @@ impl Draft {
             let at = before.relation.schema().index_of(&owner.column);
             let Some(column) = at.and_then(|at| self.columns.get(at)) else { continue };
             let now = Owner { table: self.name.clone(), column: column.column.name.clone() };
-            if now != owner {
+            if now != owner && catalog.is_fork() {
+                let sequence = Arc::clone(&sequence);
+                catalog.change(|change| {
+                    // What the log does not take then, it will not take later either.
+                    change.then(move || drop(sequence.alter(&SequenceOptions::default(), Some(Some(now)))));
+                    Ok(())
+                })?;
+            } else if now != owner {
                 sequence.alter(&SequenceOptions::default(), Some(Some(now)))?;
             }
             let (schema, _) = names::parts(&self.name);
@@ -257,11 +265,13 @@ pub(super) async fn bind(context: &Context<'_>, draft: &Draft, after: &Arc<Table
     if tasks.is_empty() {
         return Ok(Bound::default());
     }
+    let block = context.block_transaction().map(Arc::clone);
     blocking::run(context.control, move |control| {
         let mut bound = Bound::default();
         let is_cancelled = || control.is_cancelled();
         for Task { table, reference, parent, defaults, is_trusted } in tasks {
-            let key = foreign::bind(&table, &reference, &parent, defaults, is_trusted, &is_cancelled)?;
+            let key =
+                foreign::bind((&table, &parent), &reference, defaults, is_trusted, block.as_deref(), &is_cancelled)?;
             bound.keys.push((table, key));
         }
         Ok(bound)

@@ -40,6 +40,11 @@ pub(super) fn shown(milliseconds: u64) -> String {
     }
 }
 
+/// How long a time is that was shown; 0 is at once.
+pub(super) fn at_once(shown: &str) -> Duration {
+    Duration::from_millis(milliseconds("", shown).unwrap_or(0))
+}
+
 /// How long a time is that was shown; `None` for 0, which is without end.
 pub(super) fn duration(shown: &str) -> Option<Duration> {
     let milliseconds = milliseconds("", shown).ok()?;

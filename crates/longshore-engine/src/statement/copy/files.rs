@@ -36,7 +36,7 @@ impl FilesCopy {
         if options.rejects.dry_run {
             return self.load(context, options, None).await;
         }
-        if context.database.is_durable() && context.database.catalog.is_own(&self.table) {
+        if context.database.is_durable() && context.database.catalog.is_new_in_block(&self.table) {
             // The table gets the number by which the ledger knows it when the block commits.
             if options.once.once {
                 return Err(Error::unsupported(format!(

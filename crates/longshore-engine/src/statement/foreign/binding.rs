@@ -11,6 +11,7 @@ use crate::Error;
 use crate::catalog::{Entry, Reference, Rules, Table};
 use crate::datafusion::datum;
 use crate::statement::Context;
+use crate::transaction::StatementTransaction;
 
 /// The default of each of some columns, for SET DEFAULT; `None` where no action asks for them.
 pub(crate) type ColumnDefaults = Option<Vec<(usize, Default)>>;
@@ -26,16 +27,21 @@ pub(crate) enum Default {
 
 /// Lets the relation of a table obey a foreign key that is among its rules, or is going to be. Its columns are known
 /// ([`super::resolve`]). Unless `is_trusted`, all rows are checked, on all threads, unless `is_cancelled`.
+/// With a transaction, it goes on with the foreign key, and is told if its own rows do not obey it.
 pub(crate) fn bind(
-    table: &Table,
+    (table, parent): (&Table, &Table),
     reference: &Reference,
-    parent: &Table,
     defaults: ColumnDefaults,
     is_trusted: bool,
+    transaction: Option<&StatementTransaction>,
     is_cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Arc<ForeignKey>, Error> {
     let (rules, index) = bound(reference, parent, defaults)?;
-    Ok(table.relation.add_foreign_key_unless(rules, &parent.relation, &index, is_trusted, is_cancelled)?)
+    let Some(transaction) = transaction else {
+        return Ok(table.relation.add_foreign_key_unless(rules, &parent.relation, &index, is_trusted, is_cancelled)?);
+    };
+    let both = (&*table.relation, &*parent.relation);
+    transaction.with(|transaction| Ok(transaction.add_foreign_key(rules, both, &index, is_trusted, is_cancelled)?))
 }
 
 /// What a foreign key is to storage, and the index that it refers by.
@@ -83,24 +89,19 @@ pub(crate) fn unbind(table: &Table, name: &str) {
     }
 }
 
-/// Lets an empty table that is not in the catalog yet obey its foreign keys, to the tables of the catalog and to itself.
+/// Lets a table that is not in the catalog yet obey its foreign keys, to the tables of the catalog and to itself: as an empty
+/// one does, or one whose rows are known to, if they are trusted.
 /// If one cannot be, none is. A transaction block that has the catalog to itself goes on with them.
 pub(crate) fn bind_all(
     context: &Context<'_>,
     entries: &BTreeMap<String, Entry>,
     table: &Table,
     defaults: &ColumnDefaults,
+    is_trusted: bool,
 ) -> Result<(), Error> {
-    let in_block = context.database.catalog.is_fork();
+    let transaction = context.block_transaction().map(Arc::as_ref);
     let bind = |reference: &Reference, parent: &Table| {
-        if !in_block {
-            return bind(table, reference, parent, defaults.clone(), true, &|| false).map(|_| ());
-        }
-        let (rules, index) = bound(reference, parent, defaults.clone())?;
-        context.transaction.with(|transaction| {
-            transaction.add_foreign_key(rules, &table.relation, &parent.relation, &index);
-            Ok(())
-        })
+        bind((table, parent), reference, defaults.clone(), is_trusted, transaction, &|| false).map(|_| ())
     };
     let rules = table.rules();
     for (at, reference) in rules.references.iter().enumerate() {

@@ -78,7 +78,7 @@ pub(super) async fn bind(context: &Context<'_>, tables: &BTreeMap<String, Arc<Ta
             let is_trusted = !reference.is_valid;
             blocking::run(context.control, move |control| {
                 let is_cancelled = || control.is_cancelled();
-                foreign::bind(&table, &reference, &parent, defaults, is_trusted, &is_cancelled).map(drop)
+                foreign::bind((&table, &parent), &reference, defaults, is_trusted, None, &is_cancelled).map(drop)
             })
             .await?;
         }

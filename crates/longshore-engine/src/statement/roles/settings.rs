@@ -6,7 +6,7 @@ use crate::catalog::SettingsOf;
 use crate::sql::names::CATALOG;
 use crate::sql::roles::{RoleSpec, RoleStatement, SettingChange};
 use crate::statement::role_names::{denied, missing, named};
-use crate::statement::{ClientSettings, Context, SessionContext, schemas, set};
+use crate::statement::{ClientSettings, Context, SessionContext, rights, schemas, set};
 use crate::transaction::Block;
 use crate::{Error, ErrorKind, Outcome};
 
@@ -79,6 +79,9 @@ pub(crate) fn check(session: &mut SessionContext<'_>, statement: &RoleStatement)
     };
     if name == "role" {
         return Ok(());
+    }
+    if session.block.numbers().checked_role(&session.database.catalog).is_some() {
+        rights::check_set(name)?;
     }
     let (mut block, mut settings) =
         (Block::new(std::sync::Arc::clone(&session.database.transactions), None, true), ClientSettings::default());

@@ -85,7 +85,7 @@ impl HotChunk {
     pub(crate) fn needs_dead(&self, stamp: StampId, stamps: &Stamps, views: &impl Needs) -> bool {
         // At the time itself there was none.
         let since = Time(self.since.0 + u64::from(self.since.0 > 0));
-        views.needs(since, Time(stamps.get(stamp))) || self.uncommitted(stamps).is_some()
+        views.needs(since, Time(stamps.get(stamp))) || self.uncommitted(None, stamps).is_some()
     }
 
     /// Merges insert ranges that no view tells apart; says whether one with a stamp is left.

@@ -19,7 +19,7 @@ use crate::row_id::CHUNK_ROWS_MAX;
 use crate::typed::Input;
 use crate::types::{Column, Schema};
 use crate::view::INLINE_BYTES_MAX;
-use crate::visibility::{StampId, Stamps};
+use crate::visibility::{Owner, StampId, Stamps};
 
 /// Where a column comes from.
 pub(crate) struct Source<'a> {
@@ -64,8 +64,11 @@ impl HotChunk {
     }
 
     /// A row that somebody has changed and not committed.
-    pub(crate) fn uncommitted(&self, stamps: &Stamps) -> Option<usize> {
-        let is_open = |stamp: StampId| !Stamps::is_committed(stamps.get(stamp));
+    pub(crate) fn uncommitted(&self, own: Option<Owner>, stamps: &Stamps) -> Option<usize> {
+        let is_open = |stamp: StampId| {
+            let stamp = stamps.get(stamp);
+            !Stamps::is_committed(stamp) && own != Some(Owner(stamp))
+        };
         if self.deleted.is_some_and(is_open) {
             return Some(0);
         }

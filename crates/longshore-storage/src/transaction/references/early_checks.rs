@@ -34,7 +34,7 @@ impl Transaction {
     #[must_use]
     pub fn reference_checks(&self, relation: &Relation) -> Option<ReferenceChecks> {
         let references = relation.table().references()?;
-        let of = |key: &&Arc<ForeignKey>| !key.is_reflexive() && !self.deferral.defers(key);
+        let of = |key: &&Arc<ForeignKey>| !key.is_reflexive() && !self.ends(key) && !self.deferral.defers(key);
         let keys: Vec<_> = references.outgoing.iter().filter(of).map(Arc::clone).collect();
         let parents: Option<Vec<_>> = keys.iter().map(|key| key.parent()).collect();
         let found = keys.iter().map(|_| Mutex::default()).collect();

@@ -1,6 +1,6 @@
 //! `regclass`, `regtype` and their like: from names to OIDs and back.
 
-use super::Gives::{Int, Text, Typed};
+use super::Gives::{Text, Typed};
 use super::{Entry, Takes, Value, entry};
 use crate::catalog::Catalog;
 use crate::datafusion::functions::quoted_identifier;
@@ -117,7 +117,6 @@ pub(super) const ENTRIES: &[Entry] = &[
         let path = catalog.transaction.numbers().path();
         Ok(catalog.objects().schema_oid(&path.temporary).into())
     }),
-    entry("pg_backend_pid", &[], Int, |_, _| Ok(i64::from(std::process::id()).into())),
 ];
 
 /// A number as it is, a text of digits as that number, another text as `find` reads it.

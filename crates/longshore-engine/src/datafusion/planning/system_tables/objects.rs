@@ -89,7 +89,7 @@ impl Objects {
         };
         objects.add_types(catalog);
         for entry in catalog.entries().into_iter().filter(|entry| path.may_see(entry.name())) {
-            match transaction.seen(entry) {
+            match transaction.seen(catalog, entry) {
                 Entry::Table(table) => objects.add_table(catalog, table),
                 Entry::View(view) => {
                     let oid = catalog.oid(ObjectId::View(view.name.clone()));

@@ -1,15 +1,18 @@
 //! What fills the tables and views of `pg_catalog`.
 
+mod activity;
 mod columns;
 pub(in crate::datafusion::planning) mod comments;
 mod constraints;
 mod databases;
 mod dependencies;
 mod indexes;
+mod locks;
 mod relations;
 pub(in crate::datafusion::planning) mod roles;
 mod sequences;
 mod sessions;
+mod statements;
 mod statistics;
 mod types;
 mod views;
@@ -39,10 +42,14 @@ pub(super) fn fill(name: &str) -> Option<Fill> {
         "pg_sequences" => sequences::pg_sequences,
         "pg_settings" => sessions::pg_settings,
         "pg_shdescription" => comments::pg_shdescription,
-        "pg_stat_activity" => sessions::pg_stat_activity,
+        "pg_locks" => locks::pg_locks,
+        "pg_stat_activity" => activity::pg_stat_activity,
         "pg_stat_all_indexes" | "pg_stat_user_indexes" => statistics::indexes,
         "pg_stat_all_tables" | "pg_stat_user_tables" => statistics::tables,
-        "pg_stat_database" => databases::pg_stat_database,
+        "pg_stat_database" => activity::pg_stat_database,
+        "pg_stat_progress_copy" => activity::pg_stat_progress_copy,
+        "pg_stat_statements" => statements::pg_stat_statements,
+        "pg_stat_statements_info" => statements::pg_stat_statements_info,
         "pg_statio_all_tables" | "pg_statio_user_tables" => statistics::tables_read,
         "pg_statio_all_sequences" | "pg_statio_user_sequences" => statistics::sequences_read,
         "pg_tables" => views::pg_tables,

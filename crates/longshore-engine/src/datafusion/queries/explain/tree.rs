@@ -12,12 +12,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 
 /// An operator, and those that it takes its rows from.
 pub(super) struct Operator {
     /// As DataFusion describes it.
     text: String,
+    /// How many rows the planner expects.
+    expected: Option<usize>,
     rows: Option<usize>,
     time: Option<Duration>,
     memory: Option<usize>,
@@ -40,8 +43,10 @@ impl Operator {
     /// The tree of `plan`.
     pub(super) fn of(plan: &Arc<dyn ExecutionPlan>) -> Self {
         let metrics = plan.metrics().unwrap_or_default();
+        let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new());
         Self {
             text: displayable(plan.as_ref()).one_line().to_string().trim_end().to_owned(),
+            expected: statistics.ok().and_then(|known| known.num_rows.get_value().copied()),
             rows: metrics.output_rows(),
             time: metrics.elapsed_compute().map(|nanoseconds| Duration::from_nanos(nanoseconds as u64)),
             memory: memory(&metrics),
@@ -91,7 +96,16 @@ impl Operator {
         if !details.is_empty() {
             members.push(format!("\"Details\": {}", text(details)));
         }
+        for (own, key) in POSTGRES_KEYS {
+            if let Some(value) = detail(details, own) {
+                members.push(format!("\"{key}\": {}", text(value)));
+            }
+        }
+        let is_run = self.rows.is_some();
         let numbers = [
+            ("Plan Rows", self.expected.map(|rows| rows.to_string())),
+            ("Actual Loops", is_run.then(|| "1".to_owned())),
+            ("Actual Total Time", self.total_time().filter(|_| timing && is_run).map(milliseconds)),
             ("Actual Rows", self.rows.map(|rows| rows.to_string())),
             ("Actual Time", self.time.filter(|_| timing).map(milliseconds)),
             ("Peak Memory", self.memory.map(|bytes| bytes.to_string())),
@@ -114,6 +128,36 @@ impl Operator {
         }
         let _ = write!(json, "\n{}}}", " ".repeat(indent));
     }
+}
+
+impl Operator {
+    /// The time of this operator and of those below it; `None` if none of them has counted it.
+    fn total_time(&self) -> Option<Duration> {
+        let below = self.inputs.iter().filter_map(Self::total_time);
+        self.time.into_iter().chain(below).reduce(|sum, time| sum + time)
+    }
+}
+
+/// What operators say of themselves that PostgreSQL has a key for.
+const POSTGRES_KEYS: [(&str, &str); 4] =
+    [("table", "Relation Name"), ("index", "Index Name"), ("predicate", "Filter"), ("join_type", "Join Type")];
+
+/// What `details` say behind `key=`: up to the comma before the next key. Of an index it is the name alone.
+fn detail<'a>(details: &'a str, key: &str) -> Option<&'a str> {
+    let start = details.match_indices(key).find_map(|(at, _)| {
+        let is_first = at == 0 || details[..at].ends_with(", ");
+        let rest = details[at + key.len()..].strip_prefix('=')?;
+        (is_first && !rest.starts_with(' ')).then(|| details.len() - rest.len())
+    })?;
+    let rest = &details[start..];
+    let is_end = |at: usize| {
+        let next = &rest[at + 2..];
+        let name = next.bytes().take_while(|byte| byte.is_ascii_lowercase() || *byte == b'_').count();
+        name > 0 && next[name..].starts_with('=')
+    };
+    let end = rest.match_indices(", ").map(|(at, _)| at).find(|at| is_end(*at)).unwrap_or(rest.len());
+    let value = &rest[..end];
+    Some(if key == "index" { value.split(" (").next().unwrap_or(value) } else { value })
 }
 
 impl Totals {
@@ -214,4 +258,26 @@ fn text(value: &str) -> String {
         }
     }
     json + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn details_have_keys() {
+        let scan =
+            "table=t, columns=[k, v], rows=5, predicate=k@0 = 1 AND f(k, v@1) >= 2, index=t_pkey (1 to 10), found=10";
+        for (key, expected) in [
+            ("table", Some("t")),
+            ("columns", Some("[k, v]")),
+            ("predicate", Some("k@0 = 1 AND f(k, v@1) >= 2")),
+            ("index", Some("t_pkey")),
+            ("found", Some("10")),
+            ("able", None),
+            ("join_type", None),
+        ] {
+            assert_eq!(detail(scan, key), expected, "{key}");
+        }
+    }
 }

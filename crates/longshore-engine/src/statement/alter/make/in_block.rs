@@ -1,32 +1,143 @@
-//! Alters a table that the same transaction block has made, and that has no rows yet: another one takes its place in the
-//! catalog of the block.
+//! Alters a table in a transaction block: what takes its place is in the catalog of the block alone until that commits.
+//!
+//! A table from before the block is altered as outside of one, and stays closed to others until the block ends. If the block
+//! has changed rows of it, the rows are written anew, as those of a table are that the block has made itself: what it has
+//! changed and not committed belongs to one relation.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::super::draft::Draft;
+use longshore_storage::{Alteration, Relation, Schema, Uniqueness};
+use sqlparser::ast::{Expr, Statement, Value};
+
+use super::super::draft::{Draft, Values};
+use super::super::references::Bound;
 use super::super::views;
-use super::enter;
-use crate::Error;
-use crate::catalog::Table;
+use super::{enter, query_altered};
+use crate::catalog::{Key, Table};
+use crate::sql::{build, names};
+use crate::statement::change::rows_of_target;
 use crate::statement::{Context, foreign};
+use crate::{Error, blocking};
 
-/// Puts what a draft says in the place of the table that it is of.
-pub(super) async fn replace(context: &Context<'_>, mut draft: Draft) -> Result<(), Error> {
+/// Whether the block has changed rows of a table from before it, and not undone that.
+pub(super) fn has_changed(context: &Context<'_>, table: &Table) -> Result<bool, Error> {
+    let Some(block) = context.block_transaction() else { return Ok(false) };
+    block.with(|transaction| Ok(transaction.has_changed(&table.relation)))
+}
+
+/// Lets the transaction of the block, if there is one, go on with what takes the place of a table.
+pub(super) fn join(
+    context: &Context<'_>,
+    alteration: &Alteration,
+    before: &Arc<Table>,
+    relation: &Relation,
+) -> Result<(), Error> {
+    let Some(block) = context.block_transaction() else { return Ok(()) };
+    let keep = Arc::clone(before);
+    block.with(|transaction| Ok(alteration.join(relation, keep, transaction)?))
+}
+
+/// Writes the rows as the block sees them to a relation of their own.
+pub(super) async fn rewrite(
+    context: &Context<'_>,
+    draft: &Draft,
+    schema: &Arc<Schema>,
+    alteration: Alteration,
+) -> Result<(Alteration, Arc<Relation>), Error> {
+    let relation = Arc::new(alteration.renewed(&draft.name, schema));
+    draft.storage.apply(&relation);
+    let keys: Vec<Key> = draft.rules().keys;
+    let keyed = Arc::clone(&relation);
+    blocking::run(context.control, move |_| {
+        for key in keys.iter().filter(|key| !key.columns.is_empty()) {
+            let uniqueness = if key.role.is_unique() { Uniqueness::Unique } else { Uniqueness::Multiple };
+            keyed.create_index(&key.name, &key.columns, key.index, uniqueness)?;
+        }
+        Ok(())
+    })
+    .await?;
+    join(context, &alteration, &draft.before, &relation)?;
+    write_rows(context, draft, &relation).await?;
+    Ok((alteration, relation))
+}
+
+/// Writes the rows of the table that a draft is of, as the block sees them and the draft says, to another relation.
+async fn write_rows(context: &Context<'_>, draft: &Draft, relation: &Arc<Relation>) -> Result<(), Error> {
+    let name = build::quoted(names::own(&draft.before.name));
+    let mut select = rows_of_target(&name);
+    select.projection.clear();
+    for at in draft.left() {
+        let column = &draft.columns[at];
+        let value = match &column.values {
+            Values::Kept => {
+                let before = &draft.before.relation.schema().columns()[at];
+                Expr::CompoundIdentifier(vec![name.clone(), build::quoted(&before.name)])
+            }
+            Values::New => Expr::value(Value::Null),
+            Values::Converted(value) => value.as_ref().clone(),
+        };
+        select.projection.push(build::named(value, &column.column.name));
+    }
+    let statement = Statement::Query(Box::new(build::query_of(select)));
+    let rows = query_altered(context, statement, &draft.before, context.transaction).await?;
+    context.database.queries.append(rows, relation, Some(context.transaction.as_ref()), context.control).await?;
+    Ok(())
+}
+
+/// What is given up when the block does not commit.
+type Held = (Alteration, Bound);
+
+/// Enters what takes the place of a table in the catalog of the block.
+pub(super) fn swap(
+    context: &Context<'_>,
+    draft: &Draft,
+    table: &Arc<Table>,
+    views: &[String],
+    held: Held,
+) -> Result<(), Error> {
+    let catalog = &context.database.catalog;
+    let held = Arc::new(Mutex::new(Some(held)));
+    // What is dropped is freed after the catalog is open to others again.
+    let _dropped = catalog.change(|change| {
+        let dropped = enter(catalog, draft, table, views, change)?;
+        let take = move || held.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let give_up = take.clone();
+        change.otherwise(move || drop(give_up()));
+        change.then(move || {
+            if let Some((alteration, bound)) = take() {
+                alteration.end();
+                bound.keep();
+            }
+        });
+        Ok(dropped)
+    })?;
+    draft.tell_sequences(catalog)
+}
+
+/// Puts what a draft says in the place of a table that the block has made.
+pub(super) async fn replace_new(context: &Context<'_>, mut draft: Draft) -> Result<(), Error> {
     let before = Arc::clone(&draft.before);
     let catalog = &context.database.catalog;
-    if context.transaction.snapshot(&before.relation).rows() > 0 {
-        return Err(unsupported(&before, "over rows that it has written"));
-    }
     if draft.referring.iter().any(|referring| !Arc::ptr_eq(&referring.table, &before)) {
-        return Err(unsupported(&before, "that others refer to"));
-    }
-    if draft.name != before.name && !catalog.sequences_of(&before.name, None).is_empty() {
-        return Err(unsupported(&before, "with sequences of its own to another name"));
+        return Err(Error::unsupported(format!(
+            "a transaction block does not alter a table that it has made and that others refer to, such as {}; alter it before \
+             that, or after COMMIT",
+            before.name
+        )));
     }
     draft.resolve_references(context)?;
-    let relation = context.database.relation(&draft.name, draft.schema());
+    let relation = Arc::new(context.database.relation(&draft.name, draft.schema()));
     draft.storage.apply(&relation);
-    let table = Arc::new(Table::new(&draft.name, relation.into(), draft.rules())?);
+    let table = Arc::new(Table::new(&draft.name, Arc::clone(&relation), draft.rules())?);
+    let has_rows = context.transaction.snapshot(&before.relation).rows() > 0;
+    if has_rows {
+        write_rows(context, &draft, &relation).await?;
+        for check in draft.checks.iter().filter(|check| check.is_new && check.check.is_valid) {
+            super::validate(context, &table, &check.check, context.transaction).await?;
+        }
+        // So that nothing refers to anything from there.
+        context.transaction.with(|transaction| Ok(transaction.truncate(&before.relation)?))?;
+    }
     let look = context.transaction.beside(&context.database.transactions, None);
     let as_altered = context.transaction.beside(&context.database.transactions, Some(Arc::clone(&table)));
     // Views follow the table to another name.
@@ -40,18 +151,11 @@ pub(super) async fn replace(context: &Context<'_>, mut draft: Draft) -> Result<(
     // What is dropped is freed after the catalog is open to others again.
     let _dropped = catalog.change(|change| {
         let dropped = enter(catalog, &draft, &table, &views, change)?;
-        foreign::bind_all(context, &change.entries, &table, &defaults)?;
+        foreign::bind_all(context, &change.entries, &table, &defaults, !has_rows)?;
         let bound = Arc::clone(&table);
         change.otherwise(move || foreign::unbind_all(&bound));
         change.then(move || foreign::unbind_all(&before));
         Ok(dropped)
     })?;
     draft.tell_sequences(catalog)
-}
-
-fn unsupported(table: &Table, what: &str) -> Error {
-    Error::unsupported(format!(
-        "a transaction block does not alter a table {what}, such as {}; alter it before that, or after COMMIT",
-        table.name
-    ))
 }

@@ -1,7 +1,7 @@
 //! `pg_database` and `pg_namespace`: the one database there is, and its schemas.
 
 use super::super::objects::DATABASE_OID;
-use super::super::rows::{Cell, Rows, text};
+use super::super::rows::{Rows, text};
 use super::super::{SystemCatalog, access};
 use crate::catalog::Commented;
 use crate::sql::names::CATALOG;
@@ -40,26 +40,4 @@ pub(super) fn pg_namespace(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
             ("nspacl", access::acl(catalog, &on)),
         ]);
     }
-}
-
-/// What nobody counts is 0.
-pub(super) fn pg_stat_database(_: &SystemCatalog, rows: &mut Rows<'_>) {
-    let counts = [
-        "numbackends",
-        "xact_commit",
-        "xact_rollback",
-        "blks_read",
-        "blks_hit",
-        "tup_returned",
-        "tup_fetched",
-        "tup_inserted",
-        "tup_updated",
-        "tup_deleted",
-        "conflicts",
-        "temp_files",
-        "temp_bytes",
-        "deadlocks",
-    ];
-    rows.otherwise(counts.map(|name| (name, Cell::Int(0))));
-    rows.row([("datid", DATABASE_OID.into()), ("datname", CATALOG.into())]);
 }
