@@ -244,9 +244,14 @@ impl Session {
     }
 
     async fn execute_of_session(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
-        let (control, database) = (self.take_control(), self.seen());
+        let control = self.take_control();
+        let (database, deadline) = (self.seen(), self.deadline(&control));
         let executed = statement::execute_of_session(self.context(&database, &control), prepared, values);
-        panics::caught_in(Box::pin(executed)).await
+        let outcome = panics::caught_in(Box::pin(executed)).await;
+        match deadline {
+            Some(deadline) => deadline.kept(outcome),
+            None => outcome,
+        }
     }
 
     /// The control of a statement that begins; the next one gets another.
