@@ -40,12 +40,24 @@ VALUES = [
     ("interval", dt.timedelta(days=400, seconds=1)),
     ("uuid", uuid.UUID(int=1)),
     ("jsonb", '{"a": 1}'),
-    pytest.param(
-        "integer[]",
-        [[1, 2], [3, 4]],
-        marks=pytest.mark.xfail(strict=True, reason="asyncpg asks for types with a parameter of oid[], which is called int8[]"),
-    ),
+    ("integer[]", [1, None, 3]),
+    ("integer[][]", [[1, 2], [3, 4]]),
     ("text[]", ["", None, "x,y"]),
+    ("boolean[]", [True, None]),
+    ("smallint[]", [1, -1]),
+    ("bigint[]", [1 << 40]),
+    ("real[]", [0.25]),
+    ("double precision[]", [1e-300]),
+    ("numeric[]", [decimal.Decimal("1.50"), None]),
+    ("varchar(20)[]", ["x y"]),
+    ("bytea[]", [b"\x00\xff", b""]),
+    ("date[]", [dt.date(2024, 1, 1)]),
+    ("time[]", [dt.time(1, 2)]),
+    ("timestamp[]", [dt.datetime(2030, 1, 2)]),
+    ("timestamptz[]", [dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)]),
+    ("interval[]", [dt.timedelta(days=1)]),
+    ("uuid[]", [uuid.UUID(int=1), None]),
+    ("jsonb[]", ['{"a": 1}']),
 ]
 
 
@@ -60,6 +72,20 @@ def test_values_return_as_they_went(type_name, value):
         return stored, cast, null
 
     assert run(work) == (value, value, None)
+
+
+@pytest.mark.parametrize(
+    "type_name,value",
+    [("oid", 4_000_000_000), ("name", "x"), ("regclass", None), ("xid", 7)],
+)
+def test_types_of_system_columns_have_arrays(type_name, value):
+    async def work(connection):
+        statement = await connection.prepare(f"SELECT $1::{type_name}[], $2::{type_name}")
+        types = [parameter.name for parameter in statement.get_parameters()]
+        row = await statement.fetchrow([value, None], None)
+        return types, row[0]
+
+    assert run(work) == ([f"{type_name}[]", type_name], [value, None])
 
 
 def test_parameters_get_their_types_from_where_they_stand():
@@ -125,3 +151,43 @@ def test_errors_keep_the_connection():
         return await connection.fetchval("SELECT 1")
 
     assert run(work) == 1
+
+
+def test_changes_are_described():
+    async def work(connection):
+        await connection.execute("CREATE TEMP TABLE t (k int PRIMARY KEY, u uuid, n numeric(8,2))")
+        await connection.execute("CREATE TEMP TABLE log (k int, n numeric(8,2))")
+        with_change = await connection.prepare(
+            "WITH made AS (INSERT INTO t (k, u, n) VALUES ($1, $2, $3) RETURNING k, u, n),"
+            " noted AS (INSERT INTO log SELECT k, n FROM made) SELECT u, n + 1 AS more, k FROM made"
+        )
+        types = [parameter.name for parameter in with_change.get_parameters()]
+        columns = [(column.name, column.type.name) for column in with_change.get_attributes()]
+        made = await with_change.fetchrow(1, uuid.UUID(int=7), decimal.Decimal("1.25"))
+        before = await connection.fetch("WITH s AS (SELECT 2 AS k) INSERT INTO t SELECT k, NULL, $1 FROM s RETURNING k, n", decimal.Decimal(3))
+        merged = await connection.fetch(
+            "MERGE INTO t USING (VALUES (1, $1::numeric), (9, 0)) AS s (k, n) ON t.k = s.k"
+            " WHEN MATCHED THEN UPDATE SET n = s.n WHEN NOT MATCHED THEN INSERT (k, n) VALUES (s.k, s.n)"
+            " RETURNING merge_action(), t.k, t.n, s.n AS given",
+            decimal.Decimal(5),
+        )
+        logged = await connection.fetchval("SELECT count(*) FROM log")
+        return types, columns, tuple(made), [tuple(row) for row in before], sorted(tuple(row) for row in merged), logged
+
+    number = decimal.Decimal
+    assert run(work) == (
+        ["int4", "uuid", "numeric"],
+        [("u", "uuid"), ("more", "numeric"), ("k", "int4")],
+        (uuid.UUID(int=7), number("2.25"), 1),
+        [(2, number("3.00"))],
+        [("INSERT", 9, number("0.00"), number(0)), ("UPDATE", 1, number("5.00"), number(5))],
+        1,
+    )
+
+
+def test_settings_are_set_by_parameters():
+    async def work(connection):
+        told = await connection.fetchval("SELECT set_config($1, $2, $3)", "application_name", "by parameter", False)
+        return told, await connection.fetchval("SHOW application_name")
+
+    assert run(work) == ("by parameter", "by parameter")

@@ -25,7 +25,7 @@ needs_pgbench = pytest.mark.skipif(shutil.which("pgbench") is None, reason="pgbe
 @needs_psql
 def test_statements_variables_and_gdesc():
     out = psql("\\set n 3\nSELECT :n + 1, :'n' || 'x';\nSELECT 1::int AS a, 'x'::varchar(5) AS b, 2.5::numeric(5,1) AS c \\gdesc\n").stdout
-    assert out.splitlines() == ["4|3x", "a|integer", "b|text", "c|numeric(5,1)"]
+    assert out.splitlines() == ["4|3x", "a|integer", "b|character varying(5)", "c|numeric(5,1)"]
 
 
 @needs_psql

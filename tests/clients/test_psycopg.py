@@ -39,6 +39,17 @@ VALUES = [
     ("integer[]", [1, None, 3]),
     ("text[]", ["a b", 'q"uote', "NULL", None]),
     ("numeric", None),
+    ("boolean[]", [True, None]),
+    ("smallint[]", [1, -1]),
+    ("bigint[]", [1 << 40]),
+    ("double precision[]", [0.1]),
+    ("numeric[]", [decimal.Decimal("1.50"), None]),
+    ("bytea[]", [b"\x00\xff", b""]),
+    ("date[]", [dt.date(2024, 1, 1)]),
+    ("timestamptz[]", [dt.datetime(2024, 7, 1, 12, 0, tzinfo=dt.timezone.utc)]),
+    ("interval[]", [dt.timedelta(days=1)]),
+    ("uuid[]", [uuid.UUID(int=1), None]),
+    ("integer[][]", [[1, 2], [3, 4]]),
 ]
 
 
@@ -183,3 +194,115 @@ def test_async():
             return await cursor.fetchone()
 
     assert asyncio.run(work()) == ("ab",)
+
+
+@pytest.mark.parametrize(
+    "sql,position",
+    [
+        ("SELECT FROM WHERE", 13),
+        ("SELECT 'x', nothing FROM pg_class", 13),
+        ("SELECT 1 FROM nowhere", 15),
+        ("SELECT nosuch(1)", 8),
+        ("SELECT 1 +", 11),
+    ],
+)
+def test_errors_tell_their_place(connection, sql, position):
+    for prepare in (False, True):
+        with pytest.raises(errors.Error) as caught:
+            connection.execute(sql, prepare=prepare)
+        assert caught.value.diag.statement_position == str(position)
+
+
+def test_errors_tell_what_is_violated(connection):
+    connection.execute("CREATE TABLE psy_p (k int PRIMARY KEY)")
+    connection.execute("CREATE DOMAIN psy_d AS int CONSTRAINT positive CHECK (value > 0)")
+    connection.execute(
+        "CREATE TABLE psy_v (k int PRIMARY KEY, n int NOT NULL, c int CONSTRAINT small CHECK (c < 10),"
+        " r int CONSTRAINT refers REFERENCES psy_p, d psy_d)"
+    )
+    try:
+        connection.execute("INSERT INTO psy_v VALUES (1, 1, 1, NULL, 1)")
+        for values, fields in [
+            ("(1, 1, 1, NULL, 1)", ("23505", "public", "psy_v", None, "psy_v_pkey", None)),
+            ("(2, NULL, 1, NULL, 1)", ("23502", "public", "psy_v", "n", None, None)),
+            ("(2, 1, 10, NULL, 1)", ("23514", "public", "psy_v", None, "small", None)),
+            ("(2, 1, 1, 7, 1)", ("23503", "public", "psy_v", None, "refers", None)),
+        ]:
+            with pytest.raises(errors.IntegrityError) as caught:
+                connection.execute(f"INSERT INTO psy_v VALUES {values}")
+            diag = caught.value.diag
+            told = (diag.sqlstate, diag.schema_name, diag.table_name, diag.column_name, diag.constraint_name, diag.datatype_name)
+            assert told == fields
+        with pytest.raises(errors.CheckViolation) as caught:
+            connection.execute("SELECT 0::psy_d")
+        assert (caught.value.diag.datatype_name, caught.value.diag.constraint_name) == ("psy_d", "positive")
+    finally:
+        connection.execute("DROP TABLE psy_v")
+        connection.execute("DROP TABLE psy_p")
+        connection.execute("DROP DOMAIN psy_d")
+
+
+@pytest.mark.parametrize(
+    "line,state",
+    [
+        ("x\ta\t2024-01-01\t1.5", "22P02"),
+        ("1\ta\tsoon\t1.5", "22007"),
+        ("1\ta\t2024-13-01\t1.5", "22008"),
+        ("99999999999\ta\t2024-01-01\t1.5", "22003"),
+        ("1\ttoolong\t2024-01-01\t1.5", "22001"),
+        ("1\ta\t2024-01-01", "22P04"),
+        ("1\ta\t2024-01-01\t1.5\tx", "22P04"),
+        ("1\ta\t2024-01-01\tone", "22P02"),
+        ("\\N\ta\t2024-01-01\t1.5", "23502"),
+    ],
+)
+def test_bad_records_have_the_codes_of_postgresql(connection, line, state):
+    connection.execute("CREATE TEMP TABLE l (k int NOT NULL, s varchar(3), d date, n numeric(5,2))")
+    with pytest.raises(errors.Error) as caught:
+        with connection.cursor() as cursor, cursor.copy("COPY l FROM STDIN") as copy:
+            copy.write(line + "\n")
+    assert caught.value.sqlstate == state
+
+
+def test_columns_tell_their_tables(connection):
+    connection.execute("CREATE TABLE psy_c (k int PRIMARY KEY, v text)")
+    connection.execute("CREATE VIEW psy_w AS SELECT v, k FROM psy_c")
+    try:
+        (table,), (view,) = connection.execute("SELECT oid FROM pg_class WHERE relname IN ('psy_c', 'psy_w') ORDER BY relname").fetchall()
+        for sql, expected in [
+            ("SELECT v, k, k + 1 FROM psy_c", [(table, 2), (table, 1), (0, 0)]),
+            ("SELECT k FROM psy_c WHERE k = 1", [(table, 1)]),
+            ("SELECT x.v FROM (SELECT v FROM psy_c) x JOIN psy_c y ON x.v = y.v", [(table, 2)]),
+            ("SELECT k, v FROM psy_w", [(view, 2), (view, 1)]),
+            ("SELECT v, count(*) FROM psy_c GROUP BY v", [(table, 2), (0, 0)]),
+        ]:
+            result = connection.execute(sql).pgresult
+            told = [(result.ftable(column), result.ftablecol(column)) for column in range(result.nfields)]
+            assert told == expected, sql
+    finally:
+        connection.execute("DROP VIEW psy_w")
+        connection.execute("DROP TABLE psy_c")
+
+
+def test_named_cursors(connection):
+    with psycopg.connect(DSN) as own:
+        with own.cursor(name="forward") as cursor:
+            cursor.itersize = 100
+            cursor.execute("SELECT i, 'r' || i FROM generate_series(1, %s) g(i)", [1000])
+            assert [column.type_code for column in cursor.description] == [23, 25]
+            assert sum(row[0] for row in cursor) == 500_500
+        with own.cursor(name="scrolls", scrollable=True) as cursor:
+            cursor.execute("SELECT i FROM generate_series(1, 10) g(i)")
+            assert cursor.fetchmany(3) == [(1,), (2,), (3,)]
+            cursor.scroll(-2)
+            assert cursor.fetchone() == (2,)
+            cursor.scroll(9, mode="absolute")
+            assert cursor.fetchall() == [(10,)]
+        own.rollback()
+        with own.cursor(name="holds", withhold=True, binary=True) as cursor:
+            cursor.execute("SELECT i FROM generate_series(1, 5) g(i) WHERE i > %s", [2])
+            own.commit()
+            assert cursor.fetchall() == [(3,), (4,), (5,)]
+            assert own.execute("SELECT name, is_holdable FROM pg_cursors").fetchall() == [("holds", True)]
+        with pytest.raises(errors.InvalidCursorName):
+            own.execute("FETCH holds")

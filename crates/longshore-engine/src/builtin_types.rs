@@ -12,6 +12,9 @@ const MODIFIER_OFFSET: i32 = 4;
 /// `oid` or a `name`.
 pub const PG_TYPE: &str = "longshore.pg_type";
 
+/// Beside [`PG_TYPE`]: the modifier of the type, if it has one.
+pub(crate) const PG_MODIFIER: &str = "longshore.pg_modifier";
+
 /// A type that PostgreSQL has built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuiltinType {
@@ -29,7 +32,7 @@ pub struct BuiltinType {
     pub sql_name: &'static str,
 }
 
-/// The type of a column of a result as PostgreSQL's programs know it.
+/// The type of a column of a result as PostgreSQL's programs know it, and where the column is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeId {
     /// The OID in `pg_type`.
@@ -38,6 +41,10 @@ pub struct TypeId {
     pub length: i16,
     /// `atttypmod`: a length or a precision in PostgreSQL's encoding, or -1.
     pub modifier: i32,
+    /// The OID of the table or view whose column it shows as it is, or 0.
+    pub table: u32,
+    /// The number of that column in the table, from 1, or 0.
+    pub column: i16,
 }
 
 const fn builtin(
@@ -104,6 +111,12 @@ impl BuiltinType {
     pub fn of_oid(oid: u32) -> Option<(&'static Self, bool)> {
         let known = BUILTIN_TYPES.iter().find(|known| oid != 0 && (known.oid == oid || known.array_oid == oid))?;
         Some((known, known.oid != oid))
+    }
+
+    /// Whether its values are numbers of objects, which have four bytes without a sign.
+    #[must_use]
+    pub fn is_oid(&self) -> bool {
+        self.name.starts_with("reg") || matches!(self.name, "oid" | "xid")
     }
 
     /// The type of the values of an Arrow array, and whether they are arrays of it. What PostgreSQL has no type for is text.
@@ -174,7 +187,18 @@ static UNKNOWN: BuiltinType = builtin("unknown", 705, 0, -2, 'X', "unknown");
 impl TypeId {
     fn new((known, is_array): (&BuiltinType, bool), modifier: i32) -> Self {
         let (oid, length) = if is_array { (known.array_oid, -1) } else { (known.oid, known.length) };
-        Self { oid, length, modifier }
+        Self { oid, length, modifier, table: 0, column: 0 }
+    }
+
+    /// The same of a column that shows the column `at` of a table.
+    pub(crate) fn shown_of(self, table: u32, at: usize) -> Self {
+        Self { table, column: i16::try_from(at + 1).unwrap_or(0), ..self }
+    }
+
+    /// A type without a modifier.
+    #[must_use]
+    pub fn of_builtin(known: &BuiltinType) -> Self {
+        Self::new((known, false), -1)
     }
 
     /// That of the values of an Arrow array.
@@ -190,19 +214,29 @@ impl TypeId {
     /// That of a column of a result, which its metadata may tell ([`PG_TYPE`]).
     #[must_use]
     pub fn of_field(field: &Field) -> Self {
-        let told = field.metadata().get(PG_TYPE).and_then(|name| match name.strip_prefix('_') {
-            Some(element) => BuiltinType::named(element).map(|known| (known, true)),
-            None => BuiltinType::named(name).map(|known| (known, false)),
-        });
+        let modifier = field.metadata().get(PG_MODIFIER).and_then(|modifier| modifier.parse().ok()).unwrap_or(-1);
+        match field.metadata().get(PG_TYPE) {
+            Some(name) => Self::told(name, modifier, field.data_type()),
+            None => Self::of_values(field.data_type()),
+        }
+    }
+
+    /// That of values of which is told that they are of the type of this name in `pg_type`, if they can be.
+    pub(crate) fn told(name: &str, modifier: i32, data_type: &DataType) -> Self {
+        let (element, is_array) = name.strip_prefix('_').map_or((name, false), |element| (element, true));
+        let known = BuiltinType::named(element);
         // A cast may leave the metadata of what was cast.
-        let fits = |known: &BuiltinType, is_array: bool| match field.data_type() {
-            DataType::List(_) => is_array,
-            data_type if data_type.is_integer() => !is_array && known.category == 'N',
-            data_type => !is_array && known.category != 'N' && data_type.is_string(),
+        let fits = |known: &BuiltinType, data_type: &DataType| match data_type {
+            data_type if data_type.is_integer() => known.is_oid(),
+            data_type => !known.is_oid() && data_type.is_string(),
         };
-        match told {
-            Some((known, is_array)) if fits(known, is_array) => Self::new((known, is_array), -1),
-            _ => Self::of_values(field.data_type()),
+        let is_told = |known: &BuiltinType| match data_type {
+            DataType::List(element) => is_array && fits(known, innermost(element.data_type())),
+            data_type => !is_array && fits(known, data_type),
+        };
+        match known {
+            Some(known) if is_told(known) => Self::new((known, is_array), modifier),
+            _ => Self::of_values(data_type),
         }
     }
 
@@ -213,7 +247,16 @@ impl TypeId {
     }
 }
 
-fn modifier(column_type: ColumnType) -> i32 {
+/// The type of the elements of an array, of any dimensions.
+fn innermost(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::List(element) => innermost(element.data_type()),
+        other => other,
+    }
+}
+
+/// The modifier of the type of a column of a table.
+pub(crate) fn modifier(column_type: ColumnType) -> i32 {
     match column_type {
         ColumnType::Array(element, _) => modifier(*element),
         ColumnType::Char(length) | ColumnType::Varchar(length) => length as i32 + MODIFIER_OFFSET,
@@ -251,7 +294,7 @@ mod tests {
             assert_eq!((id.oid, id.modifier), (oid, modifier), "{column_type:?}");
         }
         let array = ColumnType::Integer.array().expect("an array");
-        assert_eq!(TypeId::of_column(array), TypeId { oid: 1007, length: -1, modifier: -1 });
+        assert_eq!(TypeId::of_column(array), TypeId { oid: 1007, length: -1, modifier: -1, table: 0, column: 0 });
     }
 
     #[test]
@@ -264,6 +307,9 @@ mod tests {
         assert_eq!(told(DataType::Utf8View, "oid"), 25);
         assert_eq!(told(DataType::Utf8View, "name"), 19);
         assert_eq!(told(DataType::new_list(DataType::Int64, true), "_oid"), 1028);
+        assert_eq!(told(DataType::new_list(DataType::Utf8View, true), "_oid"), 1009);
+        assert_eq!(told(DataType::new_list(DataType::Utf8View, true), "_name"), 1003);
+        assert_eq!(told(DataType::Int64, "_oid"), 20);
         assert_eq!(TypeId::of_field(&Field::new("a", DataType::Int64, true)).oid, 20);
     }
 

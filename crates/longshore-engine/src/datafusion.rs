@@ -34,6 +34,7 @@ pub(crate) use files::TextTable;
 pub(crate) use files::columnar::Columnar;
 pub(crate) use files::named_source::NamedSource;
 pub(crate) use files::plain::{PlainFor, plain_batch, plain_schema};
+pub(crate) use files::rows_once::RowsOnce;
 pub(crate) use files::written::{ColumnarFormat, ParquetCompression, write_columnar};
 pub use functions::time::shown::shown_times;
 pub(crate) use functions::time::shown::{is_shown_as_text, time_texts};

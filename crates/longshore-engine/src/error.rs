@@ -2,13 +2,14 @@
 
 mod details;
 mod kind;
+mod position;
 
 use std::fmt;
 
 pub use details::ErrorDetails;
 pub use kind::ErrorKind;
 
-use longshore_load::{LoadError, SourceError};
+use longshore_load::{BadField, Fault, LoadError, SourceError};
 use longshore_storage::native::NativeError;
 use longshore_storage::{CommitError, Contention, OutOfMemory, ReplayError, ReplayProblem, TransactionError};
 
@@ -127,6 +128,32 @@ impl Error {
         if is_about_data && self.details().file.is_none() { self.with_file(file) } else { self }
     }
 
+    /// The same; if a constraint of a table is violated and nothing says of which, it is `table`.
+    pub(crate) fn of_table(self, table: &str) -> Self {
+        let is_violation = matches!(self.kind, ErrorKind::NotNull | ErrorKind::Check | ErrorKind::TooLong);
+        if !is_violation || self.details().table.is_some() {
+            return self;
+        }
+        let details = ErrorDetails { table: Some(table.to_owned()), ..self.details().clone() };
+        self.about(details)
+    }
+
+    /// The same, with its place in the text `sql` of the statement, as far as the message tells it: where the syntax is wrong,
+    /// or where the name stands that nothing is known by.
+    #[must_use]
+    pub fn in_statement(self, sql: &str) -> Self {
+        if self.details().position.is_some() {
+            return self;
+        }
+        match position::of(self.kind, &self.message, sql) {
+            None => self,
+            position => {
+                let details = ErrorDetails { position, ..self.details().clone() };
+                self.about(details)
+            }
+        }
+    }
+
     /// The same, with what other transaction or session is in the way.
     pub(crate) fn contended(self, contention: Contention) -> Self {
         Self { contention: Some(contention), ..self }
@@ -182,6 +209,24 @@ fn masked(text: String, secrets: &[String]) -> String {
     secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), "***"))
 }
 
+/// What sort of failure a bad field or record is, as PostgreSQL tells them apart.
+fn kind_of(bad: &BadField) -> ErrorKind {
+    let is_of_time = bad
+        .column
+        .as_ref()
+        .is_some_and(|(_, column_type)| ["DATE", "TIME", "INTERVAL"].iter().any(|name| column_type.starts_with(name)));
+    match bad.fault {
+        Fault::Format => ErrorKind::BAD_COPY_FORMAT,
+        Fault::Value if is_of_time => ErrorKind::DateTimeFormat,
+        Fault::Value => ErrorKind::InvalidText,
+        Fault::DateTime => ErrorKind::DateTimeRange,
+        Fault::OutOfRange if is_of_time => ErrorKind::DateTimeRange,
+        Fault::OutOfRange => ErrorKind::OutOfRange,
+        Fault::TooLong => ErrorKind::TooLong,
+        Fault::Encoding => ErrorKind::Coded("22021"),
+    }
+}
+
 impl From<LoadError> for Error {
     fn from(error: LoadError) -> Self {
         let details = ErrorDetails::from(&error);
@@ -192,12 +237,10 @@ impl From<LoadError> for Error {
             LoadError::Violated(_) => ErrorKind::Check,
             LoadError::NoNumbers(_) => ErrorKind::SequenceLimit,
             LoadError::Io { .. } | LoadError::Shrunk { .. } | LoadError::Changed { .. } => ErrorKind::Io,
-            LoadError::Bad(_)
-            | LoadError::Misshapen(_)
-            | LoadError::TooManyRejects(_)
-            | LoadError::Unfit { .. }
-            | LoadError::Filter(_)
-            | LoadError::Query(_) => ErrorKind::Data,
+            LoadError::Bad(ref bad) | LoadError::Misshapen(ref bad) => kind_of(bad),
+            LoadError::TooManyRejects(_) | LoadError::Unfit { .. } | LoadError::Filter(_) | LoadError::Query(_) => {
+                ErrorKind::Data
+            }
             LoadError::Reference(_) => ErrorKind::ForeignKey,
             LoadError::Dialect(_) | LoadError::Options(_) => ErrorKind::Invalid,
             LoadError::OutOfMemory(_) | LoadError::TextOutOfMemory { .. } => ErrorKind::Memory,

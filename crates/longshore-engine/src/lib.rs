@@ -20,6 +20,7 @@
 //! - `text`: which texts a statement reads, how, and what goes into which column
 //! - `transaction`: transaction blocks and what a statement's transaction sees
 //! - `datafusion`: queries, planned and run; nothing else names `DataFusion`
+//! - `binary`: values and rows in PostgreSQL's binary formats
 //! - `database`: a catalog, its memory, and its way to run queries
 //! - `prepared`: prepared statements and the point queries that need no planner
 //! - `statement`: what each statement does
@@ -29,6 +30,7 @@
 //! - `inspect`: directories looked at: what is damaged, what is sound, what their logs say
 
 mod activity;
+mod binary;
 mod blocking;
 mod builtin_types;
 mod catalog;
@@ -51,6 +53,7 @@ pub mod typed;
 pub use crate::datafusion::nested_texts;
 pub use crate::datafusion::shown_times;
 pub use activity::{Activity, Client, Phase, StatementEntry, Statements};
+pub use binary::{Binaries, Malformed, Texts, binary_text, is_null};
 pub use builtin_types::{BUILTIN_TYPES, BuiltinType, PG_TYPE, TypeId};
 pub use config::{Config, Durability, Naptime, WalSize};
 pub use database::{Database, DatabaseStatistics, DurableStatistics, Login};

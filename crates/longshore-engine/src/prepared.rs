@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_load::Control;
 use longshore_storage::{ColumnType, Datum};
-use sqlparser::ast::{DataType, Expr, Statement};
+use sqlparser::ast::{DataType, Expr, Statement, Value};
 
 pub(crate) use point_query::{Done, PointQueryPlan};
 pub(crate) use shapes::{Shaped, Shapes};
@@ -22,6 +22,7 @@ pub(crate) use shapes::{Shaped, Shapes};
 use crate::Error;
 use crate::catalog::{Catalog, RoleId};
 use crate::datafusion::PlanCache;
+use crate::sql::cursors::Declaration;
 use crate::sql::parameters::{self, fit};
 use crate::sql::shape::Literal;
 use crate::sql::{Parsed, asks_for_settings, build, is_change, row_locks, secrets, types};
@@ -48,6 +49,17 @@ pub struct Prepared {
     pub(crate) secrets: Vec<String>,
     /// Whether it may ask for settings of the session.
     pub(crate) asks_for_settings: bool,
+    /// What it does to its session, if it is about that.
+    pub(crate) of_session: Option<Box<OfSession>>,
+}
+
+/// What a prepared statement does to the session that executes it.
+#[derive(Debug)]
+pub(crate) enum OfSession {
+    /// It declares a cursor with its rows.
+    Declares(Declaration),
+    /// It calls `set_config`.
+    Sets,
 }
 
 /// What a statement was recognised as, and in which state of the catalog.
@@ -62,7 +74,7 @@ impl Prepared {
     pub(crate) fn of(parsed: Parsed, types: Vec<Option<DataType>>, catalog: &Catalog) -> Result<Self, Error> {
         match parsed {
             Parsed::Sql(statement) => Self::new(*statement, types, catalog),
-            _ => Err(Error::unsupported("only queries, INSERT, UPDATE, DELETE and MERGE can be prepared")),
+            _ => Err(Self::refused()),
         }
     }
 
@@ -76,7 +88,7 @@ impl Prepared {
                 | Statement::Delete(_)
                 | Statement::Merge(_)
         ) {
-            return Err(Error::unsupported("only queries, INSERT, UPDATE, DELETE and MERGE can be prepared"));
+            return Err(Self::refused());
         }
         let writes = match &statement {
             Statement::Query(query) => {
@@ -103,7 +115,27 @@ impl Prepared {
             allowed: Mutex::default(),
             secrets,
             asks_for_settings,
+            of_session: None,
         })
+    }
+
+    /// The same, with whose rows a cursor is declared.
+    pub(crate) fn declaring(self, declaration: Declaration) -> Self {
+        Self { of_session: Some(Box::new(OfSession::Declares(declaration))), ..self }
+    }
+
+    /// The same, which calls `set_config`.
+    pub(crate) fn setting(self) -> Self {
+        Self { of_session: Some(Box::new(OfSession::Sets)), ..self }
+    }
+
+    /// Whether it declares a cursor.
+    pub(crate) fn declares(&self) -> bool {
+        matches!(self.of_session.as_deref(), Some(OfSession::Declares(_)))
+    }
+
+    pub(crate) fn refused() -> Error {
+        Error::unsupported("only queries, INSERT, UPDATE, DELETE, MERGE and DECLARE can be prepared")
     }
 
     /// Whether a role may execute it, in a state of the catalog: `check` is asked once for both.
@@ -200,6 +232,10 @@ impl Prepared {
     /// Arguments as they stand in the place of parameters.
     pub(crate) fn texts(&self, arguments: impl Iterator<Item = Expr>) -> Vec<Expr> {
         let cast = |(number, argument): (usize, Expr)| match self.types.get(number).and_then(Option::as_ref) {
+            // As it would be written there: beside a number, a text is one.
+            None if matches!(&argument, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_))) => {
+                argument
+            }
             None => Expr::Nested(Box::new(argument)),
             Some(data_type) => build::cast_as(argument, data_type.clone()),
         };

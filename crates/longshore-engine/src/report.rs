@@ -123,6 +123,7 @@ pub struct RowStream {
     /// Where they are not just those of the schema.
     types: Option<Arc<[TypeId]>>,
     command: &'static str,
+    is_binary: bool,
     /// What made them, with what it did, if that was kept.
     plan: Option<PlanText>,
 }
@@ -136,7 +137,15 @@ impl RowStream {
         schema: SchemaRef,
         stream: impl Stream<Item = Result<RecordBatch, Error>> + Send + 'static,
     ) -> Self {
-        Self { schema, stream: Box::pin(stream), notice: None, types: None, command: SELECT, plan: None }
+        Self {
+            schema,
+            stream: Box::pin(stream),
+            notice: None,
+            types: None,
+            command: SELECT,
+            is_binary: false,
+            plan: None,
+        }
     }
 
     /// Rows that are there already.
@@ -146,10 +155,10 @@ impl RowStream {
 
     /// The same rows, once all of them are made.
     pub(crate) async fn made(self) -> Result<Self, Error> {
-        let Self { schema, stream, notice, types, command, plan } = self;
+        let Self { schema, stream, notice, types, command, is_binary, plan } = self;
         let batches: Vec<RecordBatch> = stream.try_collect().await?;
         let made = Self::new(schema, futures::stream::iter(batches.into_iter().map(Ok)));
-        Ok(Self { notice, types, command, plan, ..made })
+        Ok(Self { notice, types, command, is_binary, plan, ..made })
     }
 
     /// The same rows, whose columns have these types.
@@ -164,9 +173,9 @@ impl RowStream {
 
     /// The same rows; errors are changed by `change`.
     pub(crate) fn with_errors(self, change: impl Fn(Error) -> Error + Send + 'static) -> Self {
-        let Self { schema, stream, notice, types, command, plan } = self;
+        let Self { stream, .. } = self;
         let stream = stream.map(move |batch| batch.map_err(&change));
-        Self { schema, stream: Box::pin(stream), notice, types, command, plan }
+        Self { stream: Box::pin(stream), ..self }
     }
 
     /// The same rows, with what tells what has made them.
@@ -199,6 +208,17 @@ impl RowStream {
     #[must_use]
     pub fn command(&self) -> &'static str {
         self.command
+    }
+
+    /// Whether they were asked for in PostgreSQL's binary format, as those of a binary cursor are.
+    #[must_use]
+    pub fn is_binary(&self) -> bool {
+        self.is_binary
+    }
+
+    /// The same rows, asked for in PostgreSQL's binary format.
+    pub(crate) fn in_binary(self) -> Self {
+        Self { is_binary: true, ..self }
     }
 
     /// Names and types of the columns.

@@ -16,11 +16,11 @@ use crate::catalog::SearchPath;
 use crate::database::OpenSession;
 use crate::prepared::{Prepared, Shapes};
 use crate::report::without;
-use crate::sql::{declared_types, secrets};
+use crate::sql::{self, declared_types, secrets};
 use crate::statement::CopyBegin;
-use crate::statement::{Arguments, ClientSettings, SessionContext, SharedWriter, Streams, prepare, temporary};
+use crate::statement::{Arguments, ClientSettings, Cursors, SessionContext, SharedWriter, Streams, prepare, temporary};
 use crate::transaction::{Block, Identity};
-use crate::{Database, Description, Error, Outcome, panics, statement};
+use crate::{Database, Description, Error, Outcome, ResultColumns, panics, statement};
 use deadline::Deadline;
 
 /// Executes statements, one after the other.
@@ -37,6 +37,7 @@ pub struct Session {
     prepared: prepare::Named,
     settings: ClientSettings,
     shapes: Shapes,
+    cursors: Cursors,
     /// What it tells of itself.
     entered: Entered,
     /// Counts it among those of its role, if it has signed in.
@@ -91,6 +92,7 @@ impl Session {
             prepared,
             settings,
             shapes,
+            cursors: Cursors::default(),
             entered,
             open: None,
         }
@@ -191,12 +193,23 @@ impl Session {
     /// What a prepared statement takes and gives: it is planned, not executed.
     ///
     /// # Errors
-    /// Whatever is wrong with the statement, as far as planning shows it; and for those that cannot be planned by themselves,
-    /// WITH that changes rows and MERGE with RETURNING.
+    /// Whatever is wrong with the statement, as far as planning shows it.
     pub async fn describe(&mut self, prepared: &Prepared) -> Result<Description, Error> {
         let control = self.take_control();
         let database = self.seen();
         panics::caught_in(Box::pin(statement::describe(self.context(&database, &control), prepared))).await
+    }
+
+    /// Names and types of the columns of a cursor that the session has declared by this name, if there is one.
+    #[must_use]
+    pub fn cursor_columns(&self, name: &str) -> Option<ResultColumns> {
+        self.cursors.columns(name)
+    }
+
+    /// The columns of the cursor from which the statement `sql` fetches, if it is a FETCH from one that there is.
+    #[must_use]
+    pub fn fetched_columns(&self, sql: &str) -> Option<ResultColumns> {
+        self.cursors.columns(&sql::fetched_cursor(sql)?)
     }
 
     /// From now on COPY without FORMAT reads STDIN and writes STDOUT in PostgreSQL's text format, as its programs expect it, not
@@ -210,6 +223,9 @@ impl Session {
     /// # Errors
     /// As [`Session::execute`], and when there are not as many values as parameters.
     pub async fn execute_prepared(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
+        if prepared.of_session.is_some() {
+            return Box::pin(self.execute_of_session(prepared, values)).await;
+        }
         let control = self.take_control();
         let arguments = Arguments::Values(values);
         let (database, deadline) = (self.seen(), self.deadline(&control));
@@ -225,6 +241,17 @@ impl Session {
         }
         self.keep_control(control);
         outcome
+    }
+
+    async fn execute_of_session(&mut self, prepared: &Prepared, values: &[Datum<'_>]) -> Result<Outcome, Error> {
+        let control = self.take_control();
+        let (database, deadline) = (self.seen(), self.deadline(&control));
+        let executed = statement::execute_of_session(self.context(&database, &control), prepared, values);
+        let outcome = panics::caught_in(Box::pin(executed)).await;
+        match deadline {
+            Some(deadline) => deadline.kept(outcome),
+            None => outcome,
+        }
     }
 
     /// The control of a statement that begins; the next one gets another.
@@ -297,6 +324,7 @@ impl Session {
             streams: &mut self.streams,
             settings: &mut self.settings,
             shapes: &mut self.shapes,
+            cursors: &mut self.cursors,
             control,
         }
     }

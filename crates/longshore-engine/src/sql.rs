@@ -14,6 +14,7 @@ pub(crate) mod cast_names;
 pub(crate) mod check_option;
 pub(crate) mod copy;
 mod create_as;
+pub(crate) mod cursors;
 pub(crate) mod declared_types;
 pub(crate) mod deferrable;
 mod depth;
@@ -67,6 +68,7 @@ pub(crate) mod split;
 pub(crate) mod subscripts;
 mod summarize;
 mod synonyms;
+mod syntax_errors;
 mod table;
 pub(crate) mod time_syntax;
 mod tokens;
@@ -80,14 +82,15 @@ pub(crate) mod with_scopes;
 mod without_effect;
 
 use sqlparser::ast;
-use sqlparser::parser::{Parser, ParserError};
+use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
-use crate::{Error, ErrorKind};
+use crate::Error;
 use alter::{Action, AlterTable};
 use backup::BackupStatement;
 use copy::{CopyFrom, CopySource, CopyTo, CopyWhat, CreateFrom, ExportStatement, ImportStatement};
 use create_as::WithData;
+use cursors::CursorStatement;
 use dialect::LongshoreDialect;
 use domain::DomainStatement;
 use grants::PrivilegeStatement;
@@ -99,6 +102,7 @@ use schema_elements::SchemaElements;
 use sequence::SequenceStatement;
 use set_constraints::SetConstraints;
 use set_identity::SetIdentity;
+pub(crate) use syntax_errors::syntax;
 
 /// One statement, parsed.
 #[derive(Debug)]
@@ -143,11 +147,24 @@ pub(crate) enum Parsed {
     Identity(SetIdentity),
     /// GRANT, REVOKE and ALTER DEFAULT PRIVILEGES.
     Privilege(Box<PrivilegeStatement>),
+    /// DECLARE, FETCH, MOVE and CLOSE.
+    Cursor(Box<CursorStatement>),
 }
 
 /// Parses exactly one statement, with or without a semicolon behind it.
 pub(crate) fn parse(sql: &str) -> Result<Parsed, Error> {
     depth::with_stack(sql, || parse_limited(sql))
+}
+
+/// The cursor from which a statement fetches, if it is a FETCH.
+pub(crate) fn fetched_cursor(sql: &str) -> Option<String> {
+    match parse(sql).ok()? {
+        Parsed::Cursor(statement) => match *statement {
+            CursorStatement::Fetch(fetch) if !fetch.is_move => Some(fetch.name),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Whether a statement may ask for settings: by `current_setting` or `pg_settings`.
@@ -199,6 +216,10 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     if let Some(parts) = schema_elements::split(sql, &tokens)? {
         return Ok(Parsed::SchemaElements(parts));
     }
+    if let Some(cursor) = cursors::statement(sql, &tokens)? {
+        return Ok(Parsed::Cursor(Box::new(cursor)));
+    }
+    cursors::refuse_current_of(&tokens)?;
     synonyms::spell_out(&mut tokens);
     like::read_tokens(&mut tokens);
     let has_subscripts = subscripts::read_tokens(&mut tokens);
@@ -303,7 +324,8 @@ fn write_out_parts(parsed: &mut Parsed) -> Result<(), Error> {
         | Parsed::SetConstraints(_)
         | Parsed::Role(_)
         | Parsed::Identity(_)
-        | Parsed::Privilege(_) => {}
+        | Parsed::Privilege(_)
+        | Parsed::Cursor(_) => {}
     }
     Ok(())
 }
@@ -377,37 +399,6 @@ pub(crate) fn is_change(query: &ast::Query) -> bool {
         *query.body,
         ast::SetExpr::Insert(_) | ast::SetExpr::Update(_) | ast::SetExpr::Delete(_) | ast::SetExpr::Merge(_)
     )
-}
-
-/// sqlparser's error as ours, without its prefix.
-pub(crate) fn syntax(error: ParserError) -> Error {
-    match error {
-        ParserError::ParserError(message) if message.contains("MATCH_CONDITION") => Error::unsupported(
-            "ASOF JOIN is not supported; join on the condition, and keep the latest row of each by QUALIFY row_number() OVER \
-             (PARTITION BY ... ORDER BY ... DESC) = 1",
-        ),
-        ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
-            Error::syntax(in_our_words(message.trim_start_matches("sql parser error: ")))
-        }
-        ParserError::RecursionLimitExceeded => Error::new(
-            ErrorKind::TooComplex,
-            format!("the statement is nested more than {} deep; split it, for instance by WITH", depth::NESTING_MAX),
-        ),
-    }
-}
-
-/// sqlparser's message, with its place in front: `syntax error at line 1, column 8: expected an expression, found FROM`.
-fn in_our_words(message: &str) -> String {
-    let (message, place) = match message.rsplit_once(" at Line: ") {
-        Some((message, place)) => (message, format!(" at line {}", place.replace("Column: ", "column "))),
-        None => (message, String::new()),
-    };
-    let message = match message.strip_prefix("Expected: ") {
-        Some(rest) => format!("expected {}", rest.replacen(", found: ", ", found ", 1)),
-        None => message.to_owned(),
-    };
-    let message = message.strip_suffix("found EOF").map_or(message.clone(), |before| format!("{before}found the end"));
-    format!("syntax error{place}: {message}")
 }
 
 #[cfg(test)]

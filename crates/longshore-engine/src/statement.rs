@@ -12,6 +12,7 @@ mod client_settings;
 mod copy;
 mod create;
 mod create_from;
+mod cursors;
 mod describe;
 mod discard;
 mod drop;
@@ -50,6 +51,7 @@ mod run_prepared;
 mod schema_elements;
 mod schemas;
 mod sequence;
+mod session_context;
 mod set_config;
 mod setting_calls;
 mod settings;
@@ -68,8 +70,11 @@ mod view;
 mod with_changes;
 
 pub(crate) use client_settings::ClientSettings;
+pub(crate) use cursors::Cursors;
 pub(crate) use describe::describe;
-pub(crate) use run_prepared::{Arguments, execute_prepared};
+pub(crate) use run_prepared::{Arguments, execute_of_session, execute_prepared};
+pub(crate) use session_context::SessionContext;
+use session_context::{follow_path, settings_behind};
 pub(crate) use set_config::begin_session;
 pub use streams::CopyBegin;
 pub(crate) use streams::{SharedWriter, Streams};
@@ -87,7 +92,6 @@ use reset::reset_settings;
 
 use crate::catalog::{Entry, RoleId, SearchPath};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
-use crate::prepared::Shapes;
 use crate::sql::{self, Parsed, build};
 use crate::transaction::{Block, Nature, Rerun, Run, StatementTransaction};
 use crate::{Database, Error, Outcome};
@@ -148,17 +152,6 @@ impl Context<'_> {
     }
 }
 
-/// What of a session its statements work with.
-pub(crate) struct SessionContext<'a> {
-    pub(crate) database: &'a Arc<Database>,
-    pub(crate) block: &'a mut Block,
-    pub(crate) prepared: &'a mut prepare::Named,
-    pub(crate) streams: &'a mut Streams,
-    pub(crate) settings: &'a mut ClientSettings,
-    pub(crate) shapes: &'a mut Shapes,
-    pub(crate) control: &'a Arc<Control>,
-}
-
 /// Executes one statement, in the session's transaction block or in a transaction of its own.
 pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Result<Outcome, Error> {
     let (catalog, path) = (&session.database.catalog, session.block.numbers().path());
@@ -172,6 +165,9 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
     if let Parsed::SchemaElements(parts) = parsed {
         return schema_elements::create(session, parts).await;
     }
+    if let Parsed::Cursor(statement) = parsed {
+        return cursors::execute(session, *statement).await;
+    }
     match &parsed {
         Parsed::Empty => return Ok(Outcome::done("")),
         Parsed::Identity(set) => {
@@ -182,7 +178,13 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
             if !transaction::ends_block(statement) {
                 session.block.refuse_if_failed()?;
             }
+            cursors::before(&mut session, statement).await?;
             if let Some(outcome) = transaction::control(session.block, session.control, statement) {
+                let is_committed = matches!(&outcome, Ok(Outcome::Done { tag, .. }) if tag == "COMMIT");
+                session.cursors.follow(statement, is_committed, session.block);
+                if outcome.is_ok() && session.settings.follow_savepoints(statement, session.block.savepoints()) {
+                    follow_path(&mut session, Outcome::done(""))?;
+                }
                 settings_behind(&mut session, statement, &outcome)?;
                 let outcome = outcome.inspect_err(|_| session.block.fail())?;
                 session.block.wait_until_safe().await?;
@@ -303,29 +305,6 @@ fn end_of_transaction(database: &Arc<Database>, block: &Block) -> Result<(), Err
     temporary::at_end(database, block.numbers())
 }
 
-/// Settings become what they are behind the block that `statement` has ended, if it has.
-fn settings_behind(
-    session: &mut SessionContext<'_>,
-    statement: &Statement,
-    outcome: &Result<Outcome, Error>,
-) -> Result<(), Error> {
-    if !matches!(statement, Statement::Commit { .. } | Statement::Rollback { savepoint: None, .. }) {
-        return Ok(());
-    }
-    let is_committed = matches!(outcome, Ok(Outcome::Done { tag, .. }) if tag == "COMMIT");
-    if session.settings.end_block(is_committed) {
-        follow_path(session, Outcome::done(""))?;
-    }
-    Ok(())
-}
-
-/// Lets the session look through the schemas that its settings name by now, and its statements take as long as they say.
-fn follow_path(session: &mut SessionContext<'_>, outcome: Outcome) -> Result<Outcome, Error> {
-    identity::follow(session)?;
-    session.settings.apply(session.block);
-    Ok(outcome)
-}
-
 /// Executes `statement` if it sets something that there is.
 fn set(session: &mut SessionContext<'_>, statement: &Statement) -> Option<Result<Outcome, Error>> {
     transaction::control(session.block, session.control, statement)
@@ -354,6 +333,7 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Role(statement) => roles::run(context, &statement),
         Parsed::Privilege(statement) => Box::pin(grants::run(context, &statement)).await,
         Parsed::Identity(_) => Err(Error::internal("who a session acts as is no matter of a transaction")),
+        Parsed::Cursor(_) => Err(Error::internal("cursors are a matter of the session")),
         Parsed::SchemaElements(_) => Err(Error::internal("what is made with a schema is a statement of its own")),
         Parsed::Sql(statement) => Box::pin(execute_tree(context, *statement)).await,
     }

@@ -21,7 +21,7 @@ mod sources;
 pub(crate) use column_mapping::ColumnMapping;
 pub(crate) use copy_statement::statement as copy_statement;
 pub(crate) use explain::{of_inputs as named_by_inputs, of_load as explain_load};
-pub(crate) use files::{ComputedColumn, check_not_read, find_files, kind_of};
+pub(crate) use files::{ComputedColumn, check_not_read, find_files, kind_of, local_path};
 pub(crate) use infer::{Finder, FoundText};
 pub(crate) use input::TextInput;
 pub(crate) use kind::{FileKind, HEAD_BYTES};

@@ -19,6 +19,7 @@ mod rows;
 mod run;
 mod safety;
 mod savepoints;
+mod session_cursor;
 mod temporary;
 mod time;
 mod waiting;
@@ -45,8 +46,9 @@ use restarts::Restarts;
 pub(crate) use run::{Rerun, Run};
 use safety::Safety;
 use savepoints::Open;
+pub(crate) use session_cursor::SessionCursor;
 pub(crate) use temporary::AtCommit;
-pub(crate) use time::{SessionTime, StatementTime};
+pub(crate) use time::{SessionTime, StatementTime, micros_now};
 pub(crate) use waiting::{Logging, Timeouts};
 
 use crate::catalog::{Catalog, CatalogLog, Table};

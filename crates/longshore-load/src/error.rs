@@ -17,7 +17,7 @@ mod reject;
 
 pub(crate) use duplicate::REMEDY;
 pub use duplicate::{DuplicateKey, KeyHolder, RecordNumber, RecordPlace};
-pub use field::BadField;
+pub use field::{BadField, Fault};
 pub(crate) use field::{Excerpt, UNCLOSED_QUOTE};
 pub use reference::{MissingReference, ReferringRecord};
 pub use reject::{

@@ -61,8 +61,9 @@ mod worker;
 
 pub use control::{Control, Progress};
 pub use error::{
-    BadField, DuplicateKey, KeyHolder, LoadError, MissingReference, REJECT_RECORD_BYTES_MAX, REJECT_VALUE_BYTES_MAX,
-    REJECTS_SHOWN_MAX, RecordNumber, RecordPlace, ReferringRecord, Reject, RejectLimit, RejectedColumn, TooManyRejects,
+    BadField, DuplicateKey, Fault, KeyHolder, LoadError, MissingReference, REJECT_RECORD_BYTES_MAX,
+    REJECT_VALUE_BYTES_MAX, REJECTS_SHOWN_MAX, RecordNumber, RecordPlace, ReferringRecord, Reject, RejectLimit,
+    RejectedColumn, TooManyRejects,
 };
 pub use infer::{
     Footer, InferRequest, Inferred, InferredColumn, column_type, dry_run_inferred, found_options, infer, load_inferred,
@@ -83,5 +84,6 @@ pub use reject::{RejectFile, RejectSummary, RejectTable, reject_schema};
 pub use scan::{RowFilter, ScanRequest, ScanWorker, SpanRows, TextScan};
 pub use target::{OpenTarget, Target};
 pub use unload::{
-    JsonLayout, PostgresTextLayout, RowText, TextCompression, UnloadOptions, UnloadReport, unload_csv, unload_text,
+    JsonLayout, PostgresTextLayout, RowText, RowWriter, TextCompression, UnloadOptions, UnloadReport, unload_csv,
+    unload_text,
 };

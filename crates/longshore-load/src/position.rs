@@ -5,7 +5,7 @@
 use longshore_csv::unclosed_quote as position_of_unclosed_quote;
 use longshore_csv::{Defect, Dialect, Reason};
 
-use crate::error::{BadField, LoadError};
+use crate::error::{BadField, Fault, LoadError};
 use crate::fields::{BadValue, DecodeError};
 use crate::files::SpanTask;
 use crate::options::RowViolation;
@@ -31,6 +31,7 @@ fn bad_value(task: &SpanTask, piece: &Piece<'_>, bad: &BadValue) -> LoadError {
     field.column = Some((column.name.clone(), column.column_type.to_string()));
     let advice = task.file.advice(*position, value, error.reason);
     (field.reason, field.remedy) = (advice.reason, advice.remedy);
+    field.fault = error.reason.into();
     let field = Box::new(field);
     if matches!(error.reason, Reason::Null) { LoadError::Null(field) } else { LoadError::Bad(field) }
 }
@@ -75,5 +76,6 @@ pub(crate) fn report(task: &SpanTask, start: usize, value: &[u8]) -> BadField {
         value: value.to_vec(),
         reason: String::new(),
         remedy: String::new(),
+        fault: Fault::default(),
     }
 }

@@ -3,7 +3,8 @@
 //! CSV is what [`crate::copy_from`] with the same options reads back to the same values.
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::fmt::Debug;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use arrow_array::RecordBatch;
@@ -36,6 +37,23 @@ pub enum RowText {
     Json(JsonLayout),
     /// PostgreSQL's text format.
     Postgres(PostgresTextLayout),
+    /// Whatever somebody else writes.
+    Other(Arc<dyn RowWriter>),
+}
+
+/// A way to write rows that is not known here.
+pub trait RowWriter: Debug + Send + Sync {
+    /// Appends what stands before the rows.
+    fn begin(&self, out: &mut Vec<u8>);
+
+    /// Appends the rows of a batch.
+    ///
+    /// # Errors
+    /// When one of them cannot be written.
+    fn write(&self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), LoadError>;
+
+    /// What stands behind the rows.
+    fn end(&self) -> &'static [u8];
 }
 
 /// How CSV is to be written.
@@ -117,6 +135,10 @@ where
             layout.write_header(schema, &mut header);
             Rows::Postgres(layout)
         }
+        RowText::Other(writer) => {
+            writer.begin(&mut header);
+            Rows::Other(writer.as_ref())
+        }
     };
     let output = OpenTarget::open(target)?;
     let unload = Unload {
@@ -136,9 +158,9 @@ where
         }
         unload.work();
     });
-    if let Rows::Json(rows) = &unload.rows {
-        let sequence = unload.batches.lock().unwrap_or_else(PoisonError::into_inner).0;
-        unload.write_in_turn(sequence + 1, 0, rows.end(sequence == 0).to_vec());
+    let sequence = unload.batches.lock().unwrap_or_else(PoisonError::into_inner).0;
+    if let Some(end) = unload.rows.end(sequence == 0) {
+        unload.write_in_turn(sequence + 1, 0, end.to_vec());
     }
     let turn = unload.turn.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, error)) = turn.failure {
@@ -158,6 +180,7 @@ enum Rows<'a> {
     },
     Json(JsonRows),
     Postgres(&'a PostgresTextLayout),
+    Other(&'a dyn RowWriter),
 }
 
 impl Rows<'_> {
@@ -167,6 +190,16 @@ impl Rows<'_> {
             Self::Csv { forced, options } => write_rows(batch, forced, options, text),
             Self::Json(rows) => rows.write(batch, sequence == 1, text),
             Self::Postgres(layout) => layout.write_rows(batch, text),
+            Self::Other(writer) => writer.write(batch, text),
+        }
+    }
+
+    /// What stands behind all rows, of which there may be none.
+    fn end(&self, is_empty: bool) -> Option<&[u8]> {
+        match self {
+            Self::Csv { .. } | Self::Postgres(_) => None,
+            Self::Json(rows) => Some(rows.end(is_empty)),
+            Self::Other(writer) => Some(writer.end()),
         }
     }
 }

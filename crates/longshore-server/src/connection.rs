@@ -208,7 +208,7 @@ impl Connection {
         registered.backend.runs(Some(Arc::clone(&control)));
         let outcome = watched(wire, &control, session.execute(sql)).await;
         registered.backend.runs(None);
-        Ok(outcome?.map(|outcome| (outcome, control)).map_err(Told::from))
+        Ok(outcome?.map(|outcome| (outcome, control)).map_err(|error| error.in_statement(sql).into()))
     }
 }
 

@@ -67,7 +67,10 @@ impl Told {
         field(b'V', self.severity.name());
         field(b'C', self.code);
         field(b'M', &self.message);
-        let ErrorDetails { file, line, table, column, constraint, .. } = self.details.as_ref();
+        let ErrorDetails { file, line, table, column, constraint, data_type, position, .. } = self.details.as_ref();
+        if let Some(position) = position {
+            field(b'P', &position.to_string());
+        }
         if let Some(file) = file {
             let line = line.map_or_else(String::new, |line| format!(", line {line}"));
             field(b'W', &format!("COPY, file {file}{line}"));
@@ -77,7 +80,12 @@ impl Told {
             field(b's', schema);
             field(b't', table);
         }
-        for (kind, name) in [(b'c', column), (b'n', constraint)] {
+        if let (None, Some(data_type)) = (table, data_type) {
+            field(b's', data_type.split_once('.').map_or("public", |(schema, _)| schema));
+        }
+        let data_type =
+            data_type.as_ref().map(|name| name.split_once('.').map_or(name.clone(), |(_, own)| own.to_owned()));
+        for (kind, name) in [(b'c', column), (b'd', &data_type), (b'n', constraint)] {
             if let Some(name) = name {
                 field(kind, name);
             }

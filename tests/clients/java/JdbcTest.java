@@ -288,7 +288,7 @@ public class JdbcTest {
     }
 
     static void metadata(Connection connection) throws SQLException {
-        run(connection, "DROP TABLE IF EXISTS child");
+        run(connection, "DROP TABLE IF EXISTS child CASCADE");
         run(connection, "DROP TABLE IF EXISTS parent CASCADE");
         run(connection, "CREATE TABLE parent (a int, b varchar(10), PRIMARY KEY (a, b))");
         run(connection, "CREATE TABLE child (id serial PRIMARY KEY, a int, b varchar(10), price numeric(10,2) DEFAULT 1,"

@@ -12,6 +12,7 @@ pub(super) mod plain;
 mod prune;
 mod report;
 mod row_group;
+pub(super) mod rows_once;
 pub(super) mod text_source;
 mod text_table;
 pub(super) mod written;
@@ -32,12 +33,12 @@ use longshore_storage::{Column, Memory, Schema};
 use sqlparser::ast::{ObjectName, ObjectNamePart, TableAlias, TableFactor};
 
 use super::errors::external;
+use crate::Error;
 use crate::catalog::Catalog;
 use crate::sql::{names, types};
 use crate::text::{
     ColumnMapping, FileRejects, Finder, FoundText, ReadCsv, TextInput, TextSources, check_not_read, files_of_call,
 };
-use crate::{Error, ErrorKind};
 use columnar::Columnar;
 pub(in crate::datafusion) use text_source::TextSource;
 pub(crate) use text_table::TextTable;
@@ -261,7 +262,7 @@ impl Files {
         let mut told = None;
         let batch = match (self.find_or_tell(request, &mut told), told) {
             (Ok(found), _) => report::report(&found, request)?,
-            (Err(error), Some(sniffed)) if error.kind() == ErrorKind::Data => report::unread(&sniffed, &error)?,
+            (Err(error), Some(sniffed)) if error.kind().is_of_data() => report::unread(&sniffed, &error)?,
             (Err(error), _) => return Err(error),
         };
         let table = MemTable::try_new(batch.schema(), vec![vec![batch]]).map_err(super::errors::from_datafusion)?;

@@ -145,7 +145,7 @@ impl Queries {
             planner.define_rows(&name, rows).map_err(from_datafusion)?;
         }
         if let Some((name, source)) = inputs.source {
-            planner.define(&name, source, self.files.tuning.threads);
+            planner.define(&name, source, self.files.tuning.threads).map_err(from_datafusion)?;
         }
         Box::pin(self.run_query(planner, statement, context)).await
     }
@@ -253,7 +253,7 @@ impl Queries {
         let (relation, rules) = (&table.relation, table.rules());
         let checks = Checks::of_rows(&planner, &table.name, relation.schema(), &rules)?;
         if let Some((name, source)) = source {
-            planner.define(&name, source, threads);
+            planner.define(&name, source, threads).map_err(from_datafusion)?;
         }
         let (planner, source, physical) =
             Box::pin(self.plan_insert(planner, statement, table, &rules, context)).await?;
@@ -390,7 +390,7 @@ impl Queries {
             scan::log_reads(&plan);
         }
         let files = columnar::files_of(&plan);
-        let types = origin::types(source.plan());
+        let types = origin::types(source.plan(), &self.files.catalog);
         let headings = headed(&plan.schema());
         let plain = headings.clone().unwrap_or_else(|| plan.schema());
         let told = with_settings(&plain, &planner.transaction.time().settings).map(Arc::new);

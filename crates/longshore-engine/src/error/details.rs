@@ -20,14 +20,27 @@ pub struct ErrorDetails {
     pub column: Option<String>,
     /// The constraint or index that is violated.
     pub constraint: Option<String>,
+    /// The domain whose constraint is violated.
+    pub data_type: Option<String>,
+    /// The place in the text of the statement, in characters from 1.
+    pub position: Option<usize>,
     /// The value or key that cannot be taken, as it is written; bytes that are no UTF-8 are replaced.
     pub value: Option<String>,
 }
 
 impl ErrorDetails {
     /// Of no error in particular.
-    pub(crate) const NONE: Self =
-        Self { file: None, line: None, byte: None, table: None, column: None, constraint: None, value: None };
+    pub(crate) const NONE: Self = Self {
+        file: None,
+        line: None,
+        byte: None,
+        table: None,
+        column: None,
+        constraint: None,
+        data_type: None,
+        position: None,
+        value: None,
+    };
 
     /// The same with `secrets` masked.
     pub(super) fn without(mut self, secrets: &[String]) -> Self {
@@ -57,8 +70,12 @@ impl ErrorDetails {
 impl From<&LoadError> for ErrorDetails {
     fn from(error: &LoadError) -> Self {
         match error {
-            LoadError::Bad(bad) | LoadError::Misshapen(bad) | LoadError::Null(bad) | LoadError::Violated(bad) => {
-                Self::of_field(bad)
+            LoadError::Bad(bad) | LoadError::Misshapen(bad) | LoadError::Null(bad) => Self::of_field(bad),
+            LoadError::Violated(bad) => {
+                // The reason of a violation names its constraint.
+                let named = bad.reason.split_once("violates check constraint \"").map(|(_, rest)| rest);
+                let constraint = named.and_then(|rest| rest.split_once('"')).map(|(name, _)| name.to_owned());
+                Self { constraint, ..Self::of_field(bad) }
             }
             LoadError::Reference(missing) => {
                 let MissingReference { record, error } = missing.as_ref();

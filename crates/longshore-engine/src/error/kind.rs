@@ -152,6 +152,23 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Data of COPY is not in its format.
+    pub(crate) const BAD_COPY_FORMAT: Self = Self::Coded("22P04");
+
+    /// Whether it is about data that was read: values, or the format of records.
+    pub(crate) fn is_of_data(self) -> bool {
+        matches!(
+            self,
+            Self::Data
+                | Self::InvalidText
+                | Self::OutOfRange
+                | Self::TooLong
+                | Self::DateTimeFormat
+                | Self::DateTimeRange
+                | Self::Coded("22P04" | "22021")
+        )
+    }
+
     /// The code that SQL has for it (the SQLSTATE of PostgreSQL).
     #[must_use]
     pub fn sqlstate(self) -> &'static str {

@@ -302,11 +302,12 @@ impl Kind {
         }
     }
 
-    /// The types of the columns of the rows that it gives, where the table has this schema.
-    fn types(&self, of_table: &Schema) -> Arc<[TypeId]> {
+    /// The types of the columns of the rows that it gives, where the table has this schema and this OID.
+    fn types(&self, of_table: &Schema, table_oid: u32) -> Arc<[TypeId]> {
         match self {
             Self::Select { columns, .. } | Self::Few { output: Output::Columns(columns), .. } => {
-                columns.iter().map(|column| TypeId::of_column(of_table.columns()[*column].column_type)).collect()
+                let of_column = |at: &usize| TypeId::of_column(of_table.columns()[*at].column_type);
+                columns.iter().map(|at| of_column(at).shown_of(table_oid, *at)).collect()
             }
             _ => {
                 let fields = self.schema().into_iter().flat_map(|schema| schema.fields());

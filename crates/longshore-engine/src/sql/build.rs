@@ -14,7 +14,7 @@ use sqlparser::ast::{
 
 use crate::Error;
 use crate::sql::names;
-use crate::sql::types::data_type;
+use crate::sql::types::{data_type, texts_of_uuids};
 
 /// An identifier that stands for just this name.
 pub(crate) fn quoted(name: &str) -> Ident {
@@ -50,8 +50,8 @@ pub(crate) fn cast(expr: Expr, column_type: ColumnType) -> Expr {
 
 /// The same with a type as a statement spells it. UUIDs are read by a function: Arrow has texts for them.
 pub(crate) fn cast_as(expr: Expr, data_type: DataType) -> Expr {
-    if data_type == DataType::Uuid {
-        return call("uuid_in", vec![cast_as(expr, DataType::Text)]);
+    if let Some(texts) = texts_of_uuids(&data_type) {
+        return call("uuid_in", vec![cast_as(expr, texts)]);
     }
     Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None }
 }

@@ -120,9 +120,10 @@ impl Dialect for LongshoreDialect {
         POSTGRESQL.is_custom_operator_part(character)
     }
 
-    /// ON is no name of a column, unless AS stands before it: `INSERT INTO t SELECT 1 ON CONFLICT DO NOTHING`.
+    /// ON and FOR are no names of columns, unless AS stands before them: `INSERT INTO t SELECT 1 ON CONFLICT DO NOTHING`.
     fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
-        !matches!(keyword, Keyword::ON | Keyword::RETURNING) && POSTGRESQL.is_column_alias(keyword, parser)
+        !matches!(keyword, Keyword::ON | Keyword::RETURNING | Keyword::FOR)
+            && POSTGRESQL.is_column_alias(keyword, parser)
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {

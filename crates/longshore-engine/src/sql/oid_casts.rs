@@ -46,6 +46,11 @@ pub(crate) fn known(data_type: &DataType) -> Option<&'static str> {
         },
         _ => return None,
     };
+    named(name)
+}
+
+/// The type of OIDs of this name.
+pub(crate) fn named(name: &str) -> Option<&'static str> {
     TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(name))
 }
 

@@ -202,7 +202,7 @@ pub(super) fn old_options(parser: &mut Parser) -> Result<Vec<OptionItem>, Error>
             _ => {
                 return Err(Error::syntax(format!(
                     "option {name} at {} is not known here; without parentheses the options are DELIMITER, NULL, CSV, \
-                     HEADER, QUOTE, ESCAPE, ENCODING and FORCE; all options are known in WITH (...)",
+                     BINARY, HEADER, QUOTE, ESCAPE, ENCODING and FORCE; all options are known in WITH (...)",
                     shown_place(at)
                 )));
             }

@@ -226,14 +226,14 @@ impl Options {
         })
     }
 
-    /// Refuses options about text, which Parquet and Arrow files have none of.
-    pub(crate) fn check_columnar(&self) -> Result<(), Error> {
+    /// Refuses options about text, which `what` has none of, such as a Parquet file.
+    pub(crate) fn check_columnar(&self, what: &str) -> Result<(), Error> {
         let of_any =
             ["FORMAT", "ON_CONFLICT", "ON_CONFLICT_KEY", "MERGE", "THREADS", "AUTO", "DRY_RUN", "ONCE", "ON_CHANGE"];
         match self.given.iter().find(|name| !of_any.contains(name) && !source::OF_STORES.contains(name)) {
             None => Ok(()),
             Some(option) => Err(Error::invalid(format!(
-                "option {option} is about text; a Parquet or Arrow file takes {} and those of stores only",
+                "option {option} is about text; {what} takes {} and those of stores only",
                 of_any.join(", ")
             ))),
         }

@@ -65,7 +65,7 @@ pub(super) fn split(sql: &str, tokens: &[TokenWithSpan]) -> Result<Option<Schema
 }
 
 /// Where in a text a place is that is given by line and column.
-fn place_in(sql: &str, place: Location) -> usize {
+pub(super) fn place_in(sql: &str, place: Location) -> usize {
     let lines = usize::try_from(place.line.saturating_sub(1)).unwrap_or(usize::MAX);
     let columns = usize::try_from(place.column.saturating_sub(1)).unwrap_or(usize::MAX);
     let start = match lines.checked_sub(1) {

@@ -1,8 +1,9 @@
 //! Other spellings of the same: ABORT for ROLLBACK, `name := value`, `pg_catalog.name`, `character varying`.
 
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
+use crate::BuiltinType;
 use crate::sql::tokens::{is_said, is_word};
 
 /// Spells them out.
@@ -55,8 +56,20 @@ fn leave_out_system_schema(tokens: &mut Vec<TokenWithSpan>) {
             && matches!(tokens[at + 2].token, Token::Word(_));
         if is_prefix && !follows_period {
             tokens.drain(at..at + 2);
+            if at > 0 && tokens[at - 1].token == Token::DoubleColon {
+                unquote_type(&mut tokens[at].token);
+            }
         }
         at += 1;
+    }
+}
+
+/// `"int4"` as `int4`, where a type stands; `"char"` is another type than `char`.
+fn unquote_type(token: &mut Token) {
+    let Token::Word(Word { value, quote_style: Some(_), .. }) = token else { return };
+    let name = value.strip_prefix('_').unwrap_or(value);
+    if name != "char" && BuiltinType::named(name).is_some() {
+        *token = Token::make_word(value, None);
     }
 }
 

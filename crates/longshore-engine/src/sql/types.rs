@@ -125,6 +125,17 @@ pub(crate) fn data_type(column_type: ColumnType) -> DataType {
     }
 }
 
+/// For UUID and arrays of it the type of the texts that they are read from.
+pub(crate) fn texts_of_uuids(data_type: &DataType) -> Option<DataType> {
+    match data_type {
+        DataType::Uuid => Some(DataType::Text),
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, length)) => {
+            Some(DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(texts_of_uuids(element)?), *length)))
+        }
+        _ => None,
+    }
+}
+
 /// Whether a type is `name`.
 fn is_name(name: &ObjectName) -> bool {
     matches!(name.0.as_slice(), [ObjectNamePart::Identifier(only)] if only.value.eq_ignore_ascii_case("name"))

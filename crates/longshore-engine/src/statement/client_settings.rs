@@ -103,6 +103,16 @@ pub(crate) struct ClientSettings {
     values: Values,
     /// What holds behind the open block, once it has set something.
     block: Option<BehindBlock>,
+    /// What held at each savepoint of the block.
+    savepoints: Vec<AtSavepoint>,
+}
+
+/// What held when a savepoint was set.
+#[derive(Debug)]
+struct AtSavepoint {
+    values: Values,
+    /// What the block would have left by then, if it had set something.
+    committed: Option<Values>,
 }
 
 /// What settings are behind a block.
@@ -172,6 +182,29 @@ impl ClientSettings {
         let Some(BehindBlock { committed, rolled_back }) = self.block.take() else { return false };
         self.values = if is_committed { committed } else { rolled_back };
         true
+    }
+
+    /// Follows a statement about savepoints that is done; `count` of them are set now. Returns whether settings have changed.
+    pub(crate) fn follow_savepoints(&mut self, statement: &Statement, count: usize) -> bool {
+        match statement {
+            Statement::Savepoint { .. } => {
+                let committed = self.block.as_ref().map(|block| block.committed.clone());
+                self.savepoints.push(AtSavepoint { values: self.values.clone(), committed });
+            }
+            Statement::ReleaseSavepoint { .. } => self.savepoints.truncate(count),
+            Statement::Rollback { savepoint: Some(_), .. } => {
+                self.savepoints.truncate(count);
+                // Only what was set since can be undone.
+                if let (Some(block), Some(at)) = (&mut self.block, self.savepoints.last()) {
+                    self.values.clone_from(&at.values);
+                    block.committed = at.committed.clone().unwrap_or_else(|| block.rolled_back.clone());
+                    return true;
+                }
+            }
+            Statement::Commit { .. } | Statement::Rollback { .. } => self.savepoints.clear(),
+            _ => {}
+        }
+        false
     }
 
     /// The settings, and their values.

@@ -29,9 +29,10 @@ use target::Target;
 pub(crate) use target::{check_named, copied_positions};
 
 use crate::activity::{CopyKind, PipedFrom};
+use crate::binary::BinarySource;
 use crate::catalog::{Entry, Table};
 use crate::sql::copy::{CopyFrom, CopySource};
-use crate::sql::options::{Options, Use};
+use crate::sql::options::{Format, Options, Use};
 use crate::statement::{Context, CopyBegin, Streams, create_from};
 use crate::text::{ColumnMapping, FileKind, TextSources, find_files};
 use crate::{Error, Outcome, Report};
@@ -48,6 +49,12 @@ pub(crate) async fn copy_from(
     let options = Options::new(&copy.options, if is_query { Use::CopyQuery } else { Use::CopyFrom })?;
     if options.auto && context.database.catalog.get(&copy.table).is_none() {
         options.once.check_table_exists(&copy.table)?;
+        if options.format == Some(Format::Binary) {
+            return Err(Error::unsupported(format!(
+                "option AUTO: the binary format does not tell the columns of table {}; create it first",
+                copy.table
+            )));
+        }
         return create_from::copy_auto(context, streams, copy, options).await;
     }
     let table = table_of(context, &copy.table)?;
@@ -71,15 +78,25 @@ pub(crate) async fn copy_from(
                     "option ONCE is about files, which are known again; STDIN has no name: leave ONCE out",
                 ));
             }
-            FileKind::Text.check(options.format, "STDIN")?;
+            let is_binary = options.format == Some(Format::Binary);
+            if !is_binary {
+                FileKind::Text.check(options.format, "STDIN")?;
+            }
             let reader = streams.input.take().ok_or_else(|| {
                 Error::unsupported("COPY FROM STDIN: no standard input was given to this session; copy from a file")
             })?;
-            let texts = TextSources::Reader("STDIN".to_owned(), reader);
             let columns = copied(&table, &copy.columns)?.len();
-            let target = Target::new(table, &copy.columns, &options, texts.further_columns(&options)?)?;
-            let plan = CopyPlan::of_text(context, target, texts, &options, copy.condition)?;
-            streams.begin(CopyBegin::In(columns));
+            let plan = if is_binary {
+                options.check_columnar("the binary format")?;
+                let target = Target::new(table, &copy.columns, &options, Vec::new())?;
+                let source = BinarySource::Reader("STDIN".to_owned(), reader);
+                CopyPlan::of_binary(context, target, vec![source], &options, copy.condition)?
+            } else {
+                let texts = TextSources::Reader("STDIN".to_owned(), reader);
+                let target = Target::new(table, &copy.columns, &options, texts.further_columns(&options)?)?;
+                CopyPlan::of_text(context, target, texts, &options, copy.condition)?
+            };
+            streams.begin(CopyBegin::In { columns, is_binary });
             let copied = plan.run(context).await?;
             (copied.report, copied.notice)
         }

@@ -97,7 +97,7 @@ async fn make(
             let kind = kind_of(file, options.format)?;
             kind.check(options.format, &file.location.to_string())?;
             if kind != FileKind::Text {
-                options.check_columnar()?;
+                options.check_columnar("a Parquet or Arrow file")?;
                 if options.rejects.dry_run {
                     return Err(Error::unsupported(
                         "option DRY_RUN: a Parquet or Arrow file says its columns itself; DESCRIBE shows them, and COPY into a \

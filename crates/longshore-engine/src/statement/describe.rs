@@ -1,20 +1,24 @@
 //! What a prepared statement takes and gives, found out without executing it.
 
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+use std::pin::Pin;
 use std::sync::Arc;
 
+use longshore_storage::ColumnType;
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, DataType, Delete, Expr, FromTable, Ident, Insert, ObjectName, OnConflict,
-    OnConflictAction, OnInsert, Query, SelectItem, SetExpr, Statement, TableFactor, TableObject, TableWithJoins,
-    Update, UpdateTableFromKind, Value,
+    Assignment, AssignmentTarget, Cte, DataType, Delete, Expr, FromTable, Ident, Insert, Merge, ObjectName, OnConflict,
+    OnConflictAction, OnInsert, OutputClause, Query, SelectItem, SetExpr, Statement, TableFactor, TableObject,
+    TableWithJoins, Update, UpdateTableFromKind, Value, VisitMut, VisitorMut, With,
 };
 
 use super::change::is_default;
-use super::{Context, SessionContext, refuse, with_changes};
+use super::{Context, SessionContext, refuse, set_config, with_changes};
 use crate::catalog::Entry;
 use crate::datafusion::Described;
-use crate::prepared::Prepared;
+use crate::prepared::{OfSession, Prepared};
 use crate::sql::parameters::number_of;
-use crate::sql::{build, headings, names, repeated, row_locks, types};
+use crate::sql::{build, declared_types, headings, is_change, names, repeated, row_locks, types};
 use crate::transaction::Nature;
 use crate::{Description, Error, Outcome, ResultColumns, TypeId};
 
@@ -33,21 +37,17 @@ pub(crate) async fn describe(session: SessionContext<'_>, prepared: &Prepared) -
 }
 
 async fn of_statement(context: &Context<'_>, prepared: &Prepared) -> Result<Description, Error> {
+    if let Some(OfSession::Sets) = prepared.of_session.as_deref() {
+        return set_config::describe(&prepared.statement, prepared.parameters());
+    }
     if let Some(described) = of_point_query(context, prepared) {
         return Ok(described);
     }
     let mut declared = prepared.types.clone();
     declared.resize(prepared.parameters(), None);
-    let mut describing = Describing { context, found: vec![None; declared.len()], declared };
-    let columns = match &prepared.statement {
-        Statement::Query(query) if with_changes::has_changes(query) => return Err(refused("WITH that changes rows")),
-        Statement::Query(query) => Some(describing.query(query.as_ref().clone()).await?),
-        Statement::Insert(insert) => describing.insert(insert).await?,
-        Statement::Update(update) => describing.update(update).await?,
-        Statement::Delete(delete) => describing.delete(delete).await?,
-        Statement::Merge(merge) if merge.output.is_none() => None,
-        other => return Err(refused(&refuse::name(other))),
-    };
+    let mut describing = Describing { context, found: vec![None; declared.len()], declared, with: None };
+    let columns = describing.statement(prepared.statement.clone()).await?;
+    let columns = columns.filter(|_| !prepared.declares());
     Ok(Description { parameters: describing.oids()?, columns })
 }
 
@@ -67,7 +67,7 @@ fn of_point_query(context: &Context<'_>, prepared: &Prepared) -> Option<Descript
         let columns = plan
             .columns()
             .map(|(schema, types)| ResultColumns { schema: Arc::clone(schema), types: Arc::clone(types) });
-        Some(Description { parameters, columns })
+        Some(Description { parameters, columns: columns.filter(|_| !prepared.declares()) })
     })??;
     let is_whole = described.parameters.len() == prepared.parameters() && prepared.types.iter().all(Option::is_none);
     is_whole.then_some(described)
@@ -83,9 +83,63 @@ struct Describing<'a> {
     declared: Vec<Option<DataType>>,
     /// The types that planning told.
     found: Vec<Option<TypeId>>,
+    /// What stands in WITH before the statement.
+    with: Option<With>,
 }
 
 impl Describing<'_> {
+    /// The columns of the rows that a statement gives, if it gives any; the types of its parameters are noted.
+    fn statement<'a>(
+        &'a mut self,
+        statement: Statement,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<ResultColumns>, Error>> + Send + 'a>> {
+        Box::pin(async move {
+            match statement {
+                Statement::Query(query) if with_changes::has_changes(&query) => self.changes_in_with(*query).await,
+                Statement::Query(query) => match with_changes::with_change(query) {
+                    Ok((with, change)) => {
+                        let outer = self.with.replace(with);
+                        let columns = self.statement(change).await;
+                        self.with = outer;
+                        columns
+                    }
+                    Err(query) => self.query(*query).await.map(Some),
+                },
+                Statement::Insert(insert) => self.insert(&insert).await,
+                Statement::Update(update) => self.update(&update).await,
+                Statement::Delete(delete) => self.delete(&delete).await,
+                Statement::Merge(merge) => self.merge(merge).await,
+                other => Err(refused(&refuse::name(&other))),
+            }
+        })
+    }
+
+    /// The same of a query in whose WITH rows are changed: what a change returns are columns of these types.
+    async fn changes_in_with(&mut self, mut query: Query) -> Result<Option<ResultColumns>, Error> {
+        let Some(with) = query.with.take() else { return Err(Error::internal("WITH expected")) };
+        let mut before = With { cte_tables: Vec::new(), ..with.clone() };
+        for definition in with.cte_tables {
+            if !is_change(&definition.query) {
+                before.cte_tables.push(definition);
+                continue;
+            }
+            let change = with_changes::statement(with_changes::behind(&before, definition.query.as_ref().clone()));
+            if let Some(columns) = self.statement(change).await? {
+                before.cte_tables.push(Cte { query: Box::new(rows_of(&columns)), ..definition });
+            }
+        }
+        self.statement(with_changes::statement(with_changes::behind(&before, query))).await
+    }
+
+    /// The same of a MERGE: what stands in its clauses is told when it is executed.
+    async fn merge(&mut self, mut merge: Merge) -> Result<Option<ResultColumns>, Error> {
+        let Some(OutputClause::Returning { select_items, .. }) = merge.output.take() else { return Ok(None) };
+        let mut items = select_items;
+        let ControlFlow::Continue(()) = items.iter_mut().try_for_each(|item| VisitMut::visit(item, &mut ActionAsText));
+        let from = vec![build::alone(merge.source), build::alone(merge.table)];
+        self.returned(Some(&items), from, Some(*merge.on)).await
+    }
+
     /// The OIDs of the parameters' types.
     fn oids(&self) -> Result<Vec<u32>, Error> {
         let oids = self.declared.iter().zip(&self.found).map(|(declared, found)| match declared {
@@ -108,6 +162,9 @@ impl Describing<'_> {
     }
 
     async fn query(&mut self, mut query: Query) -> Result<ResultColumns, Error> {
+        if let Some(with) = &self.with {
+            query = with_changes::behind(with, query);
+        }
         row_locks::leave_out(&mut query);
         refuse::unless_reads_only(&query)?;
         repeated::name_apart(&mut query);
@@ -247,6 +304,39 @@ impl Describing<'_> {
 fn of_name<'a>(columns: &'a [(String, DataType)], name: &ObjectName) -> Option<&'a DataType> {
     let name = names::identifier(&build::last_name(name).ok()?).ok()?;
     columns.iter().find(|(column, _)| *column == name).map(|(_, data_type)| data_type)
+}
+
+/// A query without rows that has these columns.
+fn rows_of(columns: &ResultColumns) -> Query {
+    let typed = columns.schema.fields().iter().zip(columns.types.iter()).map(|(field, id)| {
+        let decimal = match *field.data_type() {
+            arrow_schema::DataType::Decimal128(precision, scale @ 0..) => {
+                Some(types::data_type(ColumnType::Decimal { precision, scale: scale.unsigned_abs() }))
+            }
+            _ => None,
+        };
+        let data_type = decimal.or_else(|| declared_types::of_oid(id.oid)).unwrap_or(DataType::Text);
+        build::named(build::cast_as(build::value(Value::Null), data_type), field.name())
+    });
+    let mut select = build::select(typed.collect(), Vec::new());
+    select.selection = Some(build::value(Value::Boolean(false)));
+    build::query_of(select)
+}
+
+/// Puts a text in the place of `merge_action()`, which only a MERGE that is executed knows.
+struct ActionAsText;
+
+impl VisitorMut for ActionAsText {
+    type Break = Infallible;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        if let Expr::Function(function) = expr
+            && function.name.to_string().eq_ignore_ascii_case("merge_action")
+        {
+            *expr = build::cast_as(build::value(Value::Null), DataType::Text);
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// The OID of a type that was declared for a parameter.

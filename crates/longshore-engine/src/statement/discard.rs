@@ -22,6 +22,7 @@ pub(super) fn discard(session: &mut SessionContext<'_>, what: DiscardObject) -> 
         identity::set(session, &set)?;
         reset_settings(session, &Reset::ALL)?;
         session.prepared.clear();
+        session.cursors.close_all(session.block);
         session.block.numbers().advisory().give_all_back()?;
     }
     let numbers = session.block.numbers();

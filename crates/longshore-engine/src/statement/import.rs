@@ -314,7 +314,8 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             | Parsed::SetConstraints(_)
             | Parsed::Role(_)
             | Parsed::Identity(_)
-            | Parsed::Privilege(_) => {
+            | Parsed::Privilege(_)
+            | Parsed::Cursor(_) => {
                 return Err(foreign(&path, "this", "COPY table FROM 'file'"));
             }
         };

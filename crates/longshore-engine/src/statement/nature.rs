@@ -18,6 +18,7 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         | Parsed::CopyTo(_)
         | Parsed::Checkpoint
         | Parsed::Identity(_)
+        | Parsed::Cursor(_)
         | Parsed::Summarize(_)
         | Parsed::Pivot(_) => Nature::Reads,
         Parsed::CopyFrom(copy)

@@ -152,8 +152,10 @@ pub(crate) fn find(
 /// What a cast casts.
 pub(crate) fn cast_value(cast: Expr) -> Expr {
     match cast {
-        // What is given later says nothing of its type.
-        Expr::Cast { expr, .. } if is_parameter(&expr) => build::cast_as(*expr, DataType::Text),
+        // What is given later says nothing of its type; an array is cast to the type of its texts.
+        Expr::Cast { expr, data_type, .. } if is_parameter(&expr) && !matches!(data_type, DataType::Array(_)) => {
+            build::cast_as(*expr, DataType::Text)
+        }
         Expr::Cast { expr, .. } => *expr,
         Expr::TypedString(typed) => Expr::Value(typed.value),
         other => other,

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use sqlparser::ast::{DataType, Expr, Ident, ObjectName, Statement, UnaryOperator, Value};
 
-use super::resolve;
+use super::{cursors, resolve, set_config};
 use crate::catalog::{Catalog, SearchPath};
 use crate::prepared::Prepared;
+use crate::sql::cursors::CursorStatement;
 use crate::sql::shape::Literal;
-use crate::sql::{self, names, types};
+use crate::sql::{self, Parsed, names, types};
 use crate::{Database, Error, ErrorKind, Outcome};
 
 /// The prepared statements of a session.
@@ -35,8 +36,16 @@ pub(crate) fn typed_in(
     path: &SearchPath,
 ) -> Result<Prepared, Error> {
     let mut parsed = sql::parse(text)?;
+    if let Parsed::Cursor(cursor) = parsed {
+        let CursorStatement::Declare(declaration) = *cursor else { return Err(Prepared::refused()) };
+        cursors::check_query(&declaration)?;
+        let rows = typed_in(&declaration.query, types, catalog, path)?;
+        return Ok(rows.declaring(declaration));
+    }
     resolve::resolve(&mut parsed, text, catalog, path)?;
-    Prepared::of(parsed, types, catalog)
+    let sets = matches!(&parsed, Parsed::Sql(statement) if set_config::calls_it(statement));
+    let prepared = Prepared::of(parsed, types, catalog)?;
+    Ok(if sets { prepared.setting() } else { prepared })
 }
 
 /// PREPARE and DEALLOCATE, if `statement` is one of them.

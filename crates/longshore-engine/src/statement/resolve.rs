@@ -18,7 +18,7 @@ use crate::catalog::{Catalog, SearchPath, UserType, is_temporary};
 use crate::sql::copy::{CopySource, CopyWhat};
 use crate::sql::expressions::flow;
 use crate::sql::names::{self, SEPARATOR};
-use crate::sql::{Parsed, build, headings};
+use crate::sql::{Parsed, build, headings, types};
 use crate::statement::own_types;
 use crate::{Error, ErrorKind};
 
@@ -38,7 +38,8 @@ pub(crate) fn resolve(parsed: &mut Parsed, sql: &str, catalog: &Catalog, path: &
         | Parsed::SchemaElements(_)
         | Parsed::SetConstraints(_)
         | Parsed::Role(_)
-        | Parsed::Identity(_) => Ok(()),
+        | Parsed::Identity(_)
+        | Parsed::Cursor(_) => Ok(()),
         Parsed::Privilege(statement) => names.privilege(statement),
         Parsed::CopyFrom(copy) => {
             copy.table = names.existing_text(&copy.table)?;
@@ -352,11 +353,14 @@ impl VisitorMut for Resolver<'_> {
             {
                 self.current_schemas("current_schema", expr);
             }
-            other if own_types::cast_of(other) == Some(&DataType::Uuid) => {
+            other => {
+                let Some(texts) = own_types::cast_of(other).and_then(types::texts_of_uuids) else {
+                    return flow(self.cast(other));
+                };
                 let value = own_types::cast_value(std::mem::replace(other, build::value(Value::Null)));
+                let value = if texts == DataType::Text { value } else { build::cast_as(value, texts) };
                 *other = build::call("uuid_in", vec![value]);
             }
-            other => return flow(self.cast(other)),
         }
         ControlFlow::Continue(())
     }

@@ -54,7 +54,8 @@ fn check(parsed: &Parsed, catalog: &Catalog, role: RoleId) -> Result<(), Error> 
         | Parsed::SchemaElements(_)
         | Parsed::SetConstraints(_)
         | Parsed::Role(_)
-        | Parsed::Identity(_) => Ok(()),
+        | Parsed::Identity(_)
+        | Parsed::Cursor(_) => Ok(()),
         Parsed::Privilege(statement) => rights.finds(statement),
         Parsed::CopyFrom(copy) => rights.copy_from(copy),
         Parsed::CopyTo(copy) => rights.copy_to(copy),

@@ -15,7 +15,7 @@ pub(super) fn create<'a>(
     parts: SchemaElements,
 ) -> Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send + 'a>> {
     Box::pin(async move {
-        let SessionContext { database, block, prepared, streams, settings, shapes, control } = session;
+        let SessionContext { database, block, prepared, streams, settings, shapes, cursors, control } = session;
         block.refuse_if_failed()?;
         let has_own_block = !block.is_open();
         if has_own_block {
@@ -40,7 +40,8 @@ pub(super) fn create<'a>(
             let database = in_block.as_ref().unwrap_or(database);
             let (prepared, streams) = (&mut *prepared, &mut *streams);
             let (block, settings, shapes) = (&mut *block, &mut *settings, &mut *shapes);
-            let part = SessionContext { database, block, prepared, streams, settings, shapes, control };
+            let cursors = &mut *cursors;
+            let part = SessionContext { database, block, prepared, streams, settings, shapes, cursors, control };
             let outcome = Box::pin(execute(part, text)).await;
             // The statement is called by what it begins with.
             done = if at == 0 { outcome } else { done.and_then(|first| outcome.map(|_| first)) };

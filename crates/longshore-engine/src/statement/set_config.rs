@@ -11,21 +11,50 @@ use sqlparser::ast::{
 };
 
 use super::client_settings::{ROLE, Reach, SESSION_AUTHORIZATION};
+use super::settings::bool_of;
 use super::{SessionContext, follow_path, identity, rights, set, show};
 use crate::sql::names;
+use crate::sql::parameters::number_of;
 use crate::sql::set_identity::SetIdentity;
-use crate::{Error, Outcome, RowStream};
+use crate::{Description, Error, Outcome, ResultColumns, RowStream, TypeId};
 
 /// Executes `statement` if it does nothing but call the function, once or several times, perhaps beside `current_setting`.
 pub(super) fn set_config(session: &mut SessionContext<'_>, statement: &Statement) -> Option<Result<Outcome, Error>> {
+    calls(statement).map(|calls| run(session, &calls))
+}
+
+/// Whether a statement does nothing else.
+pub(super) fn calls_it(statement: &Statement) -> bool {
+    calls(statement).is_some()
+}
+
+/// What such a statement takes, so many parameters, and gives.
+pub(super) fn describe(statement: &Statement, parameters: usize) -> Result<Description, Error> {
+    const BOOL: u32 = 16;
+    const TEXT: u32 = 25;
+    let mut types = vec![TEXT; parameters];
+    let calls = calls(statement).unwrap_or_default();
+    for (call, _) in &calls {
+        if let Call::Set(function) = call
+            && let Some([_, _, Value::Placeholder(name)]) = arguments(function).as_deref()
+            && let Some(of_parameter) = number_of(name).ok().and_then(|number| types.get_mut(number))
+        {
+            *of_parameter = BOOL;
+        }
+    }
+    let fields = calls.iter().map(|(_, heading)| Field::new(heading, DataType::Utf8, true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let columns = schema.fields().iter().map(|field| TypeId::of_values(field.data_type())).collect();
+    Ok(Description { parameters: types, columns: Some(ResultColumns { schema, types: columns }) })
+}
+
+/// The calls that a statement consists of, if one of them is of this function.
+fn calls(statement: &Statement) -> Option<Vec<(Call<'_>, String)>> {
     let Statement::Query(query) = statement else { return None };
     let SetExpr::Select(select) = query.body.as_ref() else { return None };
     let calls: Option<Vec<(Call<'_>, String)>> = select.projection.iter().map(call).collect();
     let calls = calls.filter(|_| select.from.is_empty() && select.selection.is_none())?;
-    if !calls.iter().any(|(call, _)| matches!(call, Call::Set(_))) {
-        return None;
-    }
-    Some(run(session, &calls))
+    calls.iter().any(|(call, _)| matches!(call, Call::Set(_))).then_some(calls)
 }
 
 /// A call in the list of a SELECT.
@@ -57,10 +86,19 @@ fn call(item: &SelectItem) -> Option<(Call<'_>, String)> {
 fn arguments(function: &Function) -> Option<Vec<&Value>> {
     let FunctionArguments::List(list) = &function.args else { return None };
     let arguments = list.args.iter().map(|argument| match argument {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) => Some(&value.value),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => literal(argument),
         _ => None,
     });
     arguments.collect()
+}
+
+/// A literal or a parameter, perhaps with its type: `$2::text`.
+fn literal(expr: &Expr) -> Option<&Value> {
+    match expr {
+        Expr::Value(value) => Some(&value.value),
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => literal(inner),
+        _ => None,
+    }
 }
 
 fn run(session: &mut SessionContext<'_>, calls: &[(Call<'_>, String)]) -> Result<Outcome, Error> {
@@ -84,13 +122,22 @@ fn run(session: &mut SessionContext<'_>, calls: &[(Call<'_>, String)]) -> Result
 
 /// Sets what a call asks for; returns the value.
 fn set_as_called(session: &mut SessionContext<'_>, function: &Function) -> Result<String, Error> {
-    match arguments(function).as_deref() {
-        Some([Value::SingleQuotedString(name), Value::SingleQuotedString(value), Value::Boolean(is_local)]) => {
-            set_text(session, name, value, *is_local)?;
-            Ok(value.clone())
-        }
-        _ => Err(Error::unsupported("set_config takes two texts and true or false, as they are written")),
-    }
+    let refused = || Error::unsupported("set_config takes two texts and true or false, as they are written");
+    let arguments = arguments(function).ok_or_else(refused)?;
+    let [Value::SingleQuotedString(name), value, is_local] = arguments.as_slice() else { return Err(refused()) };
+    let is_local = match is_local {
+        Value::Boolean(is_local) => *is_local,
+        Value::SingleQuotedString(word) => bool_of(&word.to_lowercase()).ok_or_else(refused)?,
+        Value::Null => false,
+        _ => return Err(refused()),
+    };
+    let value = match value {
+        Value::SingleQuotedString(value) | Value::Number(value, _) => value.clone(),
+        Value::Boolean(value) => value.to_string(),
+        _ => return Err(refused()),
+    };
+    set_text(session, name, &value, is_local)?;
+    Ok(value)
 }
 
 fn unknown(name: &str) -> Error {

@@ -19,10 +19,20 @@ pub(crate) struct Streams {
 /// A COPY that begins to use a stream of its session: it is right, as far as that can be known before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyBegin {
-    /// It is about to read STDIN into so many columns.
-    In(usize),
-    /// It is about to write so many columns to STDOUT.
-    Out(usize),
+    /// It is about to read STDIN.
+    In {
+        /// Into how many columns.
+        columns: usize,
+        /// Whether it is in PostgreSQL's binary format.
+        is_binary: bool,
+    },
+    /// It is about to write to STDOUT.
+    Out {
+        /// How many columns.
+        columns: usize,
+        /// Whether it is in PostgreSQL's binary format.
+        is_binary: bool,
+    },
 }
 
 impl Streams {

@@ -25,7 +25,7 @@ use crate::sql::options::{Format, Options, Use};
 use crate::sql::{build, names, parse_query, repeated};
 use crate::statement::copy::{check_named, copied_positions};
 use crate::statement::{Context, CopyBegin, Streams, refuse};
-use crate::{Error, Outcome, Report, RowStream, blocking};
+use crate::{Error, Outcome, Report, RowStream, TypeId, blocking};
 use format::Written;
 use partitions::Partitioned;
 
@@ -67,9 +67,11 @@ pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, mut co
         })?)),
     };
     let is_stdout = matches!(target, Target::Writer(_));
-    let (batches, schema) = rows_of(context, copy.what).await?;
+    let is_binary = matches!(written, Written::Binary);
+    let Copied { batches, schema, types } = rows_of(context, copy.what).await?;
+    let written = if is_binary { Written::of_types(types) } else { written };
     if is_stdout {
-        streams.begin(CopyBegin::Out(schema.fields().len()));
+        streams.begin(CopyBegin::Out { columns: schema.fields().len(), is_binary });
     }
     let report = write(context, batches, schema, target, written, &options).await?;
     Ok(Outcome::Done { tag: format!("COPY {}", report.rows), report, notice: None })
@@ -82,7 +84,10 @@ async fn copy_to_folders(context: &Context<'_>, copy: CopyTo, options: &Options)
     };
     let format = options.format.unwrap_or(Format::Csv);
     let written = Written::of(format, options, None)?;
-    let (_, schema) = rows_of(context, copy.what.clone()).await?;
+    if matches!(written, Written::Binary) {
+        return Err(Error::unsupported("option PARTITION_BY: folders are written in the other formats, not in binary"));
+    }
+    let Copied { schema, .. } = rows_of(context, copy.what.clone()).await?;
     let keys = &options.partition_by;
     let is_key = |name: &String| keys.contains(name);
     if let Some(unknown) = keys.iter().find(|key| !schema.fields().iter().any(|field| field.name() == *key)) {
@@ -102,7 +107,7 @@ async fn copy_to_folders(context: &Context<'_>, copy: CopyTo, options: &Options)
         CopyWhat::Table { name, columns } => format!("({}) AS written", query_of_view(&name, &columns)),
     };
     let query = parse_query(&format!("SELECT *, {} FROM {from} ORDER BY {}", texts.join(", "), order.join(", ")))?;
-    let (batches, schema) = rows_of(context, CopyWhat::Query(query)).await?;
+    let Copied { batches, schema, .. } = rows_of(context, CopyWhat::Query(query)).await?;
     let partitioned = Partitioned {
         keys: keys.len(),
         names: keys.clone(),
@@ -118,7 +123,13 @@ async fn copy_to_folders(context: &Context<'_>, copy: CopyTo, options: &Options)
 }
 
 /// What COPY TO writes: rows, and their columns.
-async fn rows_of(context: &Context<'_>, what: CopyWhat) -> Result<(Batches, SchemaRef), Error> {
+struct Copied {
+    batches: Batches,
+    schema: SchemaRef,
+    types: Arc<[TypeId]>,
+}
+
+async fn rows_of(context: &Context<'_>, what: CopyWhat) -> Result<Copied, Error> {
     let query = match what {
         CopyWhat::Query(mut query) => {
             repeated::name_apart(&mut query);
@@ -128,9 +139,11 @@ async fn rows_of(context: &Context<'_>, what: CopyWhat) -> Result<(Batches, Sche
             Some(Entry::Table(table)) => {
                 let projection = copied_positions(&table, &columns)?;
                 context.transaction.log_scan(&table.relation, &[], &projection);
+                let columns = table.relation.schema().columns();
+                let types = projection.iter().map(|column| TypeId::of_column(columns[*column].column_type)).collect();
                 let batches = TableBatches::new(context.transaction.snapshot(&table.relation), projection);
                 let schema = batches.schema();
-                return Ok((Box::new(batches.map(Ok)), schema));
+                return Ok(Copied { batches: Box::new(batches.map(Ok)), schema, types });
             }
             Some(Entry::View(_)) => query_of_view(&name, &columns),
             None => return Err(Error::not_found(format!("table {name} does not exist"))),
@@ -139,9 +152,10 @@ async fn rows_of(context: &Context<'_>, what: CopyWhat) -> Result<(Batches, Sche
     refuse::unless_reads_only(&query)?;
     let statement = Statement::Query(query);
     let mut rows: RowStream = context.database.queries.query(statement, &context.execution()).await?;
-    let schema = Arc::clone(rows.schema());
+    let (schema, types) = (Arc::clone(rows.schema()), rows.types());
     let runtime = tokio::runtime::Handle::current();
-    Ok((Box::new(std::iter::from_fn(move || runtime.block_on(rows.next()))), schema))
+    let batches = Box::new(std::iter::from_fn(move || runtime.block_on(rows.next())));
+    Ok(Copied { batches, schema, types })
 }
 
 fn query_of_view(name: &str, columns: &[String]) -> Box<Query> {
@@ -190,6 +204,7 @@ async fn write(
 /// The columns as they are written: in the types that the format has.
 fn written_schema(schema: &SchemaRef, written: &Written) -> Result<SchemaRef, Error> {
     match written.purpose() {
+        None if written.keeps_values() => Ok(Arc::clone(schema)),
         None => Ok(with_texts(schema)),
         Some(purpose) => plain_schema(schema, purpose),
     }
@@ -197,6 +212,7 @@ fn written_schema(schema: &SchemaRef, written: &Written) -> Result<SchemaRef, Er
 
 fn written_batch(batch: &RecordBatch, schema: &SchemaRef, written: &Written) -> Result<RecordBatch, Error> {
     match written.purpose() {
+        None if written.keeps_values() => Ok(batch.clone()),
         None => texts_of(batch, schema),
         Some(purpose) => plain_batch(batch, schema, purpose),
     }
@@ -246,6 +262,7 @@ fn write_batches(
     let (text, compression) = match written {
         Written::Columns(format) => return write_columnar(&mut batches, schema, target, *format, threads, control),
         Written::Text(text, compression) => (text, *compression),
+        Written::Binary => return Err(Error::internal("the binary format needs the types of columns")),
     };
     // What the query failed with, which the writer only sees the text of.
     let mut failure = None;

@@ -68,7 +68,7 @@ async fn parts(context: &Context<'_>, mut query: Box<Query>) -> Result<Outcome, 
 }
 
 /// The query behind the definitions of `before`, and those of its own.
-fn behind(before: &With, mut query: Query) -> Query {
+pub(super) fn behind(before: &With, mut query: Query) -> Query {
     let mut with = before.clone();
     if let Some(own) = query.with.take() {
         with.recursive |= own.recursive;
@@ -79,7 +79,7 @@ fn behind(before: &With, mut query: Query) -> Query {
 }
 
 /// The statement that a query is: without WITH, one that changes rows stands by itself.
-fn statement(mut query: Query) -> Statement {
+pub(super) fn statement(mut query: Query) -> Statement {
     if query.with.is_some() || !is_change(&query) {
         return Statement::Query(Box::new(query));
     }

@@ -8,8 +8,8 @@ use longshore_load::LoadError;
 use super::given::sniffing;
 use super::input::TextInput;
 use super::sources::TextSources;
+use crate::Error;
 use crate::sql::options::Options;
-use crate::{Error, ErrorKind};
 
 /// "(given: DELIMITER ';'; found out: QUOTE '"', HEADER true)"
 pub(super) fn shown(sniffed: &Sniffed) -> String {
@@ -37,7 +37,7 @@ pub(crate) fn of_inputs(error: LoadError, inputs: &[TextInput]) -> Error {
 
 /// `error` of texts whose dialect was found out, the first of which begins with `head`.
 pub(super) fn explained(error: Error, head: &[u8], given: &Given) -> Error {
-    if error.kind() != ErrorKind::Data || head.is_empty() {
+    if !error.kind().is_of_data() || head.is_empty() {
         return error;
     }
     with_found(error, &sniff(head, head.len() < SAMPLE_BYTES, given))
@@ -45,7 +45,7 @@ pub(super) fn explained(error: Error, head: &[u8], given: &Given) -> Error {
 
 /// `error` of texts that were read by what was found.
 pub(super) fn with_found(error: Error, sniffed: &Sniffed) -> Error {
-    if error.kind() != ErrorKind::Data {
+    if !error.kind().is_of_data() {
         return error;
     }
     error.reworded(|message| format!("{message} {}", shown(sniffed)))
@@ -54,7 +54,7 @@ pub(super) fn with_found(error: Error, sniffed: &Sniffed) -> Error {
 /// `error` of a load from `texts`: with what was found out, or where nothing was to be, with what looks as if it should
 /// have been given.
 pub(crate) fn of_load(error: Error, texts: &TextSources, options: &Options) -> Error {
-    if error.kind() != ErrorKind::Data {
+    if !error.kind().is_of_data() {
         return error;
     }
     let Ok(head) = texts.head_again(options) else { return error };

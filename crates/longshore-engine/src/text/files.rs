@@ -69,10 +69,15 @@ pub(crate) fn find_files(names: &[String], options: &SourceOptions) -> Result<Ve
 /// is not a file is taken for text.
 pub(crate) fn kind_of(file: &FoundFile, format: Option<Format>) -> Result<FileKind, Error> {
     let Location::Remote(address) = &file.location else {
+        if format == Some(Format::Binary) {
+            // What else it is, is told when it is read.
+            return Ok(FileKind::Binary);
+        }
         return local_path(file).map_or(Ok(FileKind::Text), FileKind::of);
     };
     Ok(match (format, extension(address).as_deref()) {
         (Some(Format::Parquet), _) | (None, Some("parquet")) => FileKind::Parquet,
+        (Some(Format::Binary), _) => FileKind::Binary,
         (Some(Format::Arrow), _) | (None, Some("arrow" | "feather" | "ipc" | "arrows")) => FileKind::Arrow,
         _ => FileKind::Text,
     })

@@ -19,6 +19,8 @@ pub(crate) enum FileKind {
     Arrow,
     /// Arrow's stream format.
     ArrowStream,
+    /// The binary format of PostgreSQL's COPY.
+    Binary,
 }
 
 impl FileKind {
@@ -38,6 +40,7 @@ impl FileKind {
             [b'P', b'A', b'R', b'1' | b'E', ..] => Self::Parquet,
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Self::Arrow,
             [0xFF, 0xFF, 0xFF, 0xFF, ..] => Self::ArrowStream,
+            b"PGCOPY\n\xFF" => Self::Binary,
             _ => Self::Text,
         }
     }
@@ -49,6 +52,7 @@ impl FileKind {
             Self::Parquet => "a Parquet file",
             Self::Arrow => "an Arrow file",
             Self::ArrowStream => "an Arrow stream",
+            Self::Binary => "PostgreSQL's binary format",
         }
     }
 
@@ -57,6 +61,7 @@ impl FileKind {
             Self::Text => "text",
             Self::Parquet => "Parquet",
             Self::Arrow | Self::ArrowStream => "Arrow",
+            Self::Binary => "binary",
         }
     }
 
@@ -71,6 +76,7 @@ impl FileKind {
             }
             Some(text) if text.is_text() => self == Self::Text,
             Some(Format::Parquet) => self == Self::Parquet,
+            Some(Format::Binary) => self == Self::Binary,
             Some(_) => matches!(self, Self::Arrow | Self::ArrowStream),
         };
         if wanted {

@@ -143,7 +143,7 @@ pub(crate) fn files_of_call(
     if request.columns.is_some() || request.table.is_some() {
         return Err(Error::invalid(format!("{function}: the file says its columns itself; leave them out")));
     }
-    request.options.check_columnar()?;
+    request.options.check_columnar("a Parquet or Arrow file")?;
     Ok((request.files, request.options.source.open.store))
 }
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use super::advisory::AdvisoryLocks;
 use super::identity::{Identity, SessionIdentity};
 use super::random_numbers::RandomNumbers;
+use super::session_cursor::SessionCursor;
 use super::temporary::TemporaryTables;
 use crate::activity::{Activities, Activity};
 use crate::catalog::{Catalog, RoleId, SearchPath, Sequence};
@@ -21,6 +22,8 @@ pub(crate) struct LastNumbers {
     identity: SessionIdentity,
     /// Names and values of settings, as they were when a statement last asked for them.
     settings: Mutex<Arc<Vec<(&'static str, String)>>>,
+    /// Its cursors.
+    cursors: Mutex<Vec<SessionCursor>>,
     /// Its temporary tables that do not outlive a transaction as they are.
     pub(crate) temporary: TemporaryTables,
     advisory: AdvisoryLocks,
@@ -130,6 +133,16 @@ impl LastNumbers {
     /// Lets the statements of the session know its settings.
     pub(crate) fn tell_settings(&self, settings: Vec<(&'static str, String)>) {
         *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+    }
+
+    /// The cursors of the session.
+    pub(crate) fn cursors(&self) -> Vec<SessionCursor> {
+        self.cursors.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes the cursors that the session has now.
+    pub(crate) fn set_cursors(&self, cursors: Vec<SessionCursor>) {
+        *self.cursors.lock().unwrap_or_else(PoisonError::into_inner) = cursors;
     }
 
     /// Forgets the numbers that the session took.

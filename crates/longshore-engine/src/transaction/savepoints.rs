@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use longshore_storage::{Savepoint, Transactions};
 
 use super::rows::RowsToCome;
+use super::time::TimeMark;
 use super::{AtCommit, Block, Modes, Nature, State, StatementTransaction, no_block};
 use super::{LastNumbers, SessionTime};
 use crate::catalog::{Catalog, ForkMark};
@@ -54,6 +55,8 @@ struct Mark {
     definitions: Option<ForkMark>,
     /// The rows of queries that stand behind it.
     rows: RowsToCome,
+    /// The settings of time that held then.
+    time: TimeMark,
 }
 
 impl Open {
@@ -242,12 +245,20 @@ impl Block {
         }
     }
 
+    /// How many savepoints the open block has.
+    pub(crate) fn savepoints(&self) -> usize {
+        match &self.state {
+            State::Idle => 0,
+            State::Open(open) | State::Failed(open) => open.marks.len(),
+        }
+    }
+
     /// Sets a savepoint.
     ///
     /// # Errors
     /// When no block is open, or it has failed.
     pub(crate) fn savepoint(&mut self, name: String) -> Result<(), Error> {
-        let advisory_locks = self.numbers.advisory().of_transaction();
+        let (advisory_locks, time) = (self.numbers.advisory().of_transaction(), self.time.mark());
         let open = self.open("SAVEPOINT")?;
         let (at, restarts) = match &open.transaction {
             Some(transaction) => {
@@ -265,6 +276,7 @@ impl Block {
             read_only,
             definitions,
             rows: RowsToCome::default(),
+            time,
         });
         Ok(())
     }
@@ -287,7 +299,9 @@ impl Block {
         let (State::Open(open) | State::Failed(open)) = &mut self.state else {
             return Err(no_block("ROLLBACK TO SAVEPOINT"));
         };
-        open.go_back(position(&open.marks, name)?, &self.numbers)?;
+        let to = position(&open.marks, name)?;
+        open.go_back(to, &self.numbers)?;
+        self.time.go_back(&open.marks[to].time);
         self.reopen();
         Ok(())
     }

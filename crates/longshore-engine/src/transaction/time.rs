@@ -29,6 +29,13 @@ struct OpenBlock {
     behind: Option<Arc<Settings>>,
 }
 
+/// What holds when a savepoint is set.
+#[derive(Debug)]
+pub(super) struct TimeMark {
+    settings: Arc<Settings>,
+    behind: Option<Arc<Settings>>,
+}
+
 /// What one statement knows of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatementTime {
@@ -64,6 +71,22 @@ impl SessionTime {
         state.block = Some(OpenBlock { began: micros_now(), before, behind: None });
     }
 
+    /// What holds now, to go back to.
+    pub(super) fn mark(&self) -> TimeMark {
+        let state = self.lock();
+        let behind = state.block.as_ref().and_then(|block| block.behind.clone());
+        TimeMark { settings: Arc::clone(&state.settings), behind }
+    }
+
+    /// What was set since is undone.
+    pub(super) fn go_back(&self, mark: &TimeMark) {
+        let mut state = self.lock();
+        state.settings = Arc::clone(&mark.settings);
+        if let Some(block) = &mut state.block {
+            block.behind.clone_from(&mark.behind);
+        }
+    }
+
     /// A block ends.
     pub(super) fn end(&self, is_rolled_back: bool) {
         let mut state = self.lock();
@@ -95,7 +118,7 @@ impl SessionTime {
 }
 
 /// Microseconds since 1970-01-01 UTC.
-pub(super) fn micros_now() -> i64 {
+pub(crate) fn micros_now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }

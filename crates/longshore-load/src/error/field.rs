@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use longshore_csv::Reason;
+
 /// Characters of a bad value that a message shows.
 const VALUE_CHARS_MAX: usize = 60;
 
@@ -24,6 +26,44 @@ pub struct BadField {
     pub reason: String,
     /// What the user can do.
     pub remedy: String,
+    /// What sort of thing is wrong.
+    pub fault: Fault,
+}
+
+/// What sort of thing is wrong with a field or a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fault {
+    /// The record is not of the format: too few fields, a quote that stays open.
+    #[default]
+    Format,
+    /// The field is no value of its type.
+    Value,
+    /// The field is a date or a time, but none that there is.
+    DateTime,
+    /// The value is beyond those that the type has.
+    OutOfRange,
+    /// The text is too long for the type.
+    TooLong,
+    /// The bytes are no text in the encoding of the file.
+    Encoding,
+}
+
+impl From<Reason> for Fault {
+    fn from(reason: Reason) -> Self {
+        match reason {
+            Reason::OutOfRange | Reason::TooManyDigits { .. } | Reason::Underflow => Self::OutOfRange,
+            Reason::TooLong { .. } => Self::TooLong,
+            Reason::InvalidUtf8 { .. } => Self::Encoding,
+            Reason::Year
+            | Reason::Month
+            | Reason::Day
+            | Reason::Time
+            | Reason::HourOfTwelve
+            | Reason::DayOfYear
+            | Reason::Offset => Self::DateTime,
+            _ => Self::Value,
+        }
+    }
 }
 
 /// Reason and remedy of a quote that is open at the end of the file.

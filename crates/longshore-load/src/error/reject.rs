@@ -8,7 +8,7 @@ use std::sync::Arc;
 use longshore_csv::DefectKind;
 use longshore_storage::Column;
 
-use super::field::BadField;
+use super::field::{BadField, Fault};
 
 /// Bytes of a rejected record that are kept; what is longer is cut.
 pub const REJECT_RECORD_BYTES_MAX: usize = 64 << 10;
@@ -100,6 +100,7 @@ impl fmt::Display for Reject {
             value: self.value.clone().unwrap_or_else(|| self.record.to_vec()),
             reason: self.reason.clone(),
             remedy: self.remedy.clone(),
+            fault: Fault::default(),
         }
         .fmt(f)
     }

@@ -11,7 +11,7 @@ use longshore_csv::DefectKind;
 use longshore_storage::{Arena, ForeignKeyError, PartitionBuffer, ReferenceChecks};
 
 use super::Load;
-use crate::error::{BadField, LoadError, MissingReference, ReferringRecord};
+use crate::error::{BadField, Fault, LoadError, MissingReference, ReferringRecord};
 use crate::fields::{BadValue, DecodeError};
 use crate::files::SpanTask;
 use crate::options::RowViolation;
@@ -32,6 +32,7 @@ impl MissingReference {
                 value: text.to_vec(),
                 reason: error.reason(),
                 remedy: error.remedy().to_owned(),
+                fault: Fault::default(),
             }),
             _ => ReferringRecord::Place(located.place.clone()),
         };

@@ -6,7 +6,7 @@ use longshore_source::BYTE_ORDER_MARK;
 use longshore_storage::Column;
 
 use super::ScanContext;
-use crate::error::{BadField, LoadError};
+use crate::error::{BadField, Fault, LoadError};
 use crate::input::{FieldNames, FieldTarget};
 use crate::options::{Header, TextFormat, TextOptions, TrailingDelimiter, Tuning};
 
@@ -158,6 +158,7 @@ fn malformed(name: &str, head: &[u8], start: usize, error: ReferenceError) -> Lo
         value: head[at..].to_vec(),
         reason: String::new(),
         remedy: String::new(),
+        fault: Fault::default(),
     };
     match error {
         ReferenceError::UnterminatedQuote(_) => field.explain_unclosed_quote(),

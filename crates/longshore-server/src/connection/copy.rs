@@ -137,13 +137,13 @@ impl Connection {
                 };
                 let gone = match event {
                     Event::Written(chunk) => rows_out.send(wire, &chunk).await.err(),
-                    Event::Begun(CopyBegin::In(columns)) => {
+                    Event::Begun(CopyBegin::In { columns, is_binary }) => {
                         sending = Sending::Data;
-                        backend::copy_response(&mut wire.out, backend::COPY_IN, Format::Text, columns);
+                        backend::copy_response(&mut wire.out, backend::COPY_IN, format(is_binary), columns);
                         wire.flush().await.err()
                     }
-                    Event::Begun(CopyBegin::Out(columns)) => {
-                        rows_out.begin(wire, columns);
+                    Event::Begun(CopyBegin::Out { columns, is_binary }) => {
+                        rows_out.begin(wire, columns, is_binary);
                         None
                     }
                     Event::Message(Ok(Message::CopyData(bytes))) => {
@@ -184,15 +184,15 @@ impl Connection {
             return Ok(Err(Told::error("57014", format!("COPY from stdin failed: {message}"))));
         }
         if let Ok(Outcome::Done { .. }) = &outcome {
-            if let Ok(CopyBegin::Out(columns)) = begun.try_recv() {
-                rows_out.begin(wire, columns);
+            if let Ok(CopyBegin::Out { columns, is_binary }) = begun.try_recv() {
+                rows_out.begin(wire, columns, is_binary);
             }
             while let Ok(chunk) = take.try_recv() {
                 rows_out.send(wire, &chunk).await?;
             }
             rows_out.end(wire);
         }
-        Ok(outcome.map(|outcome| (outcome, control)).map_err(Told::from))
+        Ok(outcome.map(|outcome| (outcome, control)).map_err(|error| error.in_statement(sql).into()))
     }
 }
 
@@ -206,22 +206,39 @@ async fn next(wire: &mut Wire, is_sending: bool) -> Result<Message, Failure> {
     if is_sending { wire.message().await } else { Err(wire.watch().await) }
 }
 
+fn format(is_binary: bool) -> Format {
+    if is_binary { Format::Binary } else { Format::Text }
+}
+
 /// Rows on their way to the client.
 #[derive(Default)]
 struct RowsOut {
     has_begun: bool,
+    is_binary: bool,
+    /// Whether a row was sent.
+    has_sent: bool,
     /// A row that is not there whole.
     rest: Vec<u8>,
 }
 
 impl RowsOut {
-    fn begin(&mut self, wire: &mut Wire, columns: usize) {
+    fn begin(&mut self, wire: &mut Wire, columns: usize, is_binary: bool) {
         self.has_begun = true;
-        backend::copy_response(&mut wire.out, backend::COPY_OUT, Format::Text, columns);
+        self.is_binary = is_binary;
+        backend::copy_response(&mut wire.out, backend::COPY_OUT, format(is_binary), columns);
     }
 
-    /// Sends each line as a message: clients take one for a row.
+    /// Sends each row as a message, as clients take it for one.
     async fn send(&mut self, wire: &mut Wire, chunk: &[u8]) -> Result<(), Failure> {
+        if self.is_binary {
+            self.send_binary(wire, chunk);
+        } else {
+            self.send_lines(wire, chunk);
+        }
+        wire.flush_if_much().await
+    }
+
+    fn send_lines(&mut self, wire: &mut Wire, chunk: &[u8]) {
         let mut lines = chunk.split_inclusive(|byte| *byte == b'\n');
         if !self.rest.is_empty()
             && let Some(line) = lines.next()
@@ -239,7 +256,21 @@ impl RowsOut {
                 self.rest.extend_from_slice(line);
             }
         }
-        wire.flush_if_much().await
+    }
+
+    /// The first message has what stands before the rows, too.
+    fn send_binary(&mut self, wire: &mut Wire, chunk: &[u8]) {
+        self.rest.extend_from_slice(chunk);
+        let mut from = 0;
+        loop {
+            let rest = &self.rest[from..];
+            let before = if self.has_sent { 0 } else { BINARY_HEAD_BYTES };
+            let Some(row) = rest.get(before..).and_then(binary_row_bytes) else { break };
+            backend::copy_data(&mut wire.out, &rest[..before + row]);
+            from += before + row;
+            self.has_sent = true;
+        }
+        self.rest.drain(..from);
     }
 
     fn end(&mut self, wire: &mut Wire) {
@@ -251,5 +282,37 @@ impl RowsOut {
             self.rest.clear();
         }
         backend::bare(&mut wire.out, backend::COPY_DONE);
+    }
+}
+
+/// Bytes before the first row in the binary format of COPY, as it is written here: signature, flags, length of the extension.
+const BINARY_HEAD_BYTES: usize = 19;
+
+/// Bytes of the row, or of the end of all rows, with which `bytes` begins; `None` if it is not there whole.
+fn binary_row_bytes(bytes: &[u8]) -> Option<usize> {
+    let mut rest = bytes;
+    let fields = rest.split_off(..2)?;
+    for _ in 0..i16::from_be_bytes([fields[0], fields[1]]) {
+        let length = rest.split_off(..4)?;
+        let length = i32::from_be_bytes([length[0], length[1], length[2], length[3]]);
+        // NULL has no bytes.
+        rest.split_off(..usize::try_from(length).unwrap_or(0))?;
+    }
+    Some(bytes.len() - rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found_in_the_binary_format() {
+        let row = [0, 2, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 3, b'a', b'b', b'c'];
+        for length in 0..row.len() {
+            assert_eq!(binary_row_bytes(&row[..length]), None, "{length} bytes");
+        }
+        assert_eq!(binary_row_bytes(&[&row[..], &[0, 1]].concat()), Some(row.len()));
+        assert_eq!(binary_row_bytes(&[0xFF, 0xFF]), Some(2));
+        assert_eq!(binary_row_bytes(&[0, 0, 9]), Some(2));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use arrow_schema::FieldRef;
-use longshore_engine::{Control, Description, Outcome, Prepared, ResultColumns, RowStream, StatementEntry};
+use longshore_engine::{Control, Description, Malformed, Outcome, Prepared, ResultColumns, RowStream, StatementEntry};
 use longshore_storage::Datum;
 
 use super::outcome::{Sending, Sent, columns_of};
@@ -13,7 +13,7 @@ use crate::errors::Told;
 use crate::protocol::backend;
 use crate::protocol::frontend::{Bind, Format, Formats, Message, Named};
 use crate::stream::Failure;
-use crate::values::parameters::{Malformed, Value};
+use crate::values::parameters::Value;
 
 /// Rows that Execute without a limit asks for.
 const ALL_ROWS: usize = 0;
@@ -109,7 +109,8 @@ impl Connection {
         }
         let mut prepared = None;
         if is_prepared(&word, &sql) {
-            prepared = Some(self.session.prepare_typed(&sql, &types).map_err(Told::from)?);
+            let made = self.session.prepare_typed(&sql, &types);
+            prepared = Some(made.map_err(|error| Told::from(error.in_statement(&sql)))?);
         }
         let (parameters, columns) = (OnceLock::new(), OnceLock::new());
         let entry = Mutex::default();
@@ -193,7 +194,7 @@ impl Connection {
                 let _ = statement.columns.set(columns);
                 Ok(())
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error.in_statement(&statement.sql).into()),
         })
     }
 
@@ -202,7 +203,10 @@ impl Connection {
             Ok(statement) => statement,
             Err(told) => return Ok(Err(told)),
         };
-        if statement.prepared.is_some() {
+        if statement.word == "FETCH" {
+            // To execute it would move the cursor.
+            drop(statement.columns.set(self.session.fetched_columns(&statement.sql)));
+        } else if statement.prepared.is_some() {
             if statement.parameters.get().is_none()
                 && let Err(told) = self.describe(&statement).await?
             {
@@ -229,12 +233,17 @@ impl Connection {
     }
 
     async fn describe_portal(&mut self, name: &str) -> Done<()> {
-        let Some(portal) = self.portals.get(name) else { return Ok(Err(no_portal(name))) };
+        let Some(portal) = self.portals.get(name) else {
+            // Cursors of SQL are portals to clients.
+            let Some(columns) = self.session.cursor_columns(name) else { return Ok(Err(no_portal(name))) };
+            backend::row_description(&mut self.wire.out, &columns, &Formats::All(Format::Text));
+            return Ok(Ok(()));
+        };
         let (statement, formats) = (Arc::clone(&portal.statement), portal.formats.clone());
         if statement.columns.get().is_none() {
             let is_reading = match &statement.prepared {
                 Some(prepared) => !prepared.changes_rows(),
-                None => gives_rows(&statement.word),
+                None => gives_rows(&statement.word) || statement.word == "FETCH",
             };
             if is_reading && matches!(portal.state, State::Bound) {
                 // It will be executed in any case; planned twice it would take twice as long.
@@ -288,7 +297,7 @@ impl Connection {
         registered.backend.runs(Some(Arc::clone(&control)));
         let outcome = watched(wire, &control, session.execute_prepared(prepared, &values)).await;
         registered.backend.runs(None);
-        Ok(outcome?.map(|outcome| (outcome, control)).map_err(Told::from))
+        Ok(outcome?.map(|outcome| (outcome, control)).map_err(|error| error.in_statement(&statement.sql).into()))
     }
 
     async fn execute_portal(&mut self, name: &str, rows_max: usize) -> Done<()> {
@@ -393,9 +402,7 @@ fn is_same(known: &ResultColumns, rows: &RowStream) -> bool {
 /// Whether a statement is one with parameters, rather than one that is executed by its text.
 fn is_prepared(word: &str, sql: &str) -> bool {
     match word {
-        // Settings are the session's own affair.
-        "SELECT" => !sql.to_ascii_lowercase().contains("set_config"),
-        "WITH" | "VALUES" | "TABLE" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "FROM" => true,
+        "SELECT" | "WITH" | "VALUES" | "TABLE" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "FROM" | "DECLARE" => true,
         "" => sql.trim_start().starts_with('('),
         _ => false,
     }
@@ -421,6 +428,7 @@ fn malformed_parameter(malformed: Malformed, at: usize) -> Told {
         Malformed::Encoding => {
             Told::error("22021", format!("invalid byte sequence for encoding \"UTF8\" in parameter ${number}"))
         }
+        Malformed::Range(of) => Told::error("22008", format!("{of} out of range in parameter ${number}")),
         Malformed::Binary => Told::error("22P03", format!("incorrect binary data format in bind parameter {number}")),
         Malformed::Type(oid) => Told::error(
             "0A000",

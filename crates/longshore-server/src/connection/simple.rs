@@ -62,7 +62,10 @@ impl Connection {
             Err(told) => return Ok(Err(told)),
         };
         let sent = match outcome {
-            Outcome::Rows(rows) => self.send_all(rows, control, Formats::All(Format::Text)).await?,
+            Outcome::Rows(rows) => {
+                let format = if rows.is_binary() { Format::Binary } else { Format::Text };
+                self.send_all(rows, control, Formats::All(format)).await?
+            }
             Outcome::Done { tag, notice, report } => {
                 self.note_done(&word, &tag, &report);
                 self.send_done(&tag, notice);

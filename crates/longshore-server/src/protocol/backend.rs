@@ -153,13 +153,12 @@ pub(crate) fn command_complete(out: &mut Vec<u8>, tag: &str) {
 pub(crate) fn row_description(out: &mut Vec<u8>, columns: &ResultColumns, formats: &Formats) {
     let mut message = Writing::new(out, b'T');
     message.i16(columns.types.len() as i16);
-    for (at, (field, TypeId { oid, length, modifier })) in
+    for (at, (field, TypeId { oid, length, modifier, table, column })) in
         columns.schema.fields().iter().zip(columns.types.iter()).enumerate()
     {
         message.text(field.name());
-        // Neither the table nor the column that it comes from.
-        message.u32(0);
-        message.i16(0);
+        message.u32(*table);
+        message.i16(*column);
         message.u32(*oid);
         message.i16(*length);
         message.i32(*modifier);

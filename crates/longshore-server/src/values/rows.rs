@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use longshore_engine::{TypeId, shown_times};
+use longshore_engine::{Binaries, Texts, TypeId, is_null, shown_times};
 
-use super::binary::Binaries;
-use super::text::{Texts, is_null};
 use crate::protocol::backend::Writing;
 use crate::protocol::frontend::{Format, Formats};
 

@@ -12,7 +12,7 @@ use super::array_lengths::fitted;
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::planning::rules::Checks;
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorDetails, ErrorKind};
 
 /// Bytes of memory that a small insert takes from the system at a time.
 const SMALL_BLOCK_BYTES: usize = 2 << 20;
@@ -119,7 +119,11 @@ pub(in crate::datafusion) fn convert(batch: &RecordBatch, target: &SchemaRef) ->
 
 fn rejected(relation: &str, error: AppendError) -> Error {
     match error {
-        AppendError::Null { .. } => Error::new(ErrorKind::NotNull, format!("{relation}: {error}")),
+        AppendError::Null { ref column, .. } => {
+            let (table, column) = (Some(relation.to_owned()), Some(column.clone()));
+            let details = ErrorDetails { table, column, ..ErrorDetails::NONE };
+            Error::new(ErrorKind::NotNull, format!("{relation}: {error}")).about(details)
+        }
         AppendError::OutOfMemory(error) => error.into(),
         AppendError::ColumnCount { .. } | AppendError::Type { .. } => Error::internal(error.to_string()),
         AppendError::TooLong { .. } => Error::new(ErrorKind::TooLong, error.to_string()),

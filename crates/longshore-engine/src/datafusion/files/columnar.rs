@@ -184,7 +184,7 @@ fn schema(path: &Path, kind: FileKind) -> Result<SchemaRef, Error> {
         Error::in_file(ErrorKind::Damaged, path, format!("not a sound {} file: {error}", kind.name()))
     };
     match kind {
-        FileKind::Text => Err(neither(&path.display())),
+        FileKind::Text | FileKind::Binary => Err(neither(&path.display())),
         FileKind::Parquet => {
             let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|e| damaged(&e))?;
             Ok(viewed(&metadata))

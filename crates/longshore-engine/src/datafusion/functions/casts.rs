@@ -97,6 +97,11 @@ impl PostgresCasts {
     }
 }
 
+/// Whether a cast to this field is followed by a look at the value, as that of a text with a length.
+pub(super) fn is_checked(field: &Field) -> bool {
+    Length::of(field).is_some() || Enumeration::of(field).is_some()
+}
+
 /// `expr` in the type `to`, where both are types of numbers.
 pub(in crate::datafusion) fn cast_number(expr: Expr, to: &DataType, schema: &DFSchema) -> Result<Expr> {
     let from = expr.get_type(schema)?;
@@ -239,7 +244,7 @@ impl ScalarUDFImpl for ByteText {
 }
 
 /// The bytes that texts stand for, in PostgreSQL's hexadecimal or escape notation.
-pub(super) fn bytes_of_texts(array: &ArrayRef) -> Result<ArrayRef> {
+pub(in crate::datafusion) fn bytes_of_texts(array: &ArrayRef) -> Result<ArrayRef> {
     let texts = cast(array, &DataType::Utf8View)?;
     let mut bytes = BinaryViewBuilder::with_capacity(texts.len());
     for text in texts.as_string_view() {

@@ -14,7 +14,7 @@ use super::uuid_in;
 use crate::datafusion::errors::external;
 use crate::datafusion::type_name::type_name;
 use crate::sql::names::{CATALOG, SCHEMA, USER};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorDetails, ErrorKind};
 
 /// Functions without arguments, and what they give.
 const TOLD: [(&str, &str); 7] = [
@@ -172,11 +172,17 @@ impl ScalarUDFImpl for Violation {
         };
         Err(external(match kind.as_str() {
             "enum" => Error::new(ErrorKind::InvalidText, format!("invalid input value for enum {name}: \"{value}\"")),
-            "null" => Error::new(ErrorKind::NotNull, format!("domain {name} does not allow null values")),
+            "null" => Error::new(ErrorKind::NotNull, format!("domain {name} does not allow null values"))
+                .about(ErrorDetails { data_type: Some(name.clone()), ..ErrorDetails::NONE }),
             _ => Error::new(
                 ErrorKind::Check,
                 format!("value for domain {name} violates check constraint \"{constraint}\""),
-            ),
+            )
+            .about(ErrorDetails {
+                data_type: Some(name.clone()),
+                constraint: Some(constraint.clone()),
+                ..ErrorDetails::NONE
+            }),
         }))
     }
 }

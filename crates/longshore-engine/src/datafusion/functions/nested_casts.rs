@@ -13,6 +13,7 @@ use datafusion::logical_expr::{
     Volatility,
 };
 
+use super::casts::is_checked;
 use super::element_wise::map_values;
 use super::json_types::name_of;
 use super::nested::cast::cast_to;
@@ -29,7 +30,7 @@ impl FunctionRewrite for NestedCasts {
 
     fn rewrite(&self, expr: Expr, schema: &DFSchema, _config: &ConfigOptions) -> Result<Transformed<Expr>> {
         // What its elements must be, is looked at where it is known (`casts`).
-        if matches!(&expr, Expr::Cast(Cast { field, .. }) if !field.metadata().is_empty()) {
+        if matches!(&expr, Expr::Cast(Cast { field, .. }) if is_checked(field)) {
             return Ok(Transformed::no(expr));
         }
         Self::cast(expr, schema)

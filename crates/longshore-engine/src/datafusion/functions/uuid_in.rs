@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{AsArray, StringViewArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, StringViewArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue, internal_err};
@@ -10,6 +10,7 @@ use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, Sca
 use longshore_value::uuid::canonical;
 
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::element_wise::map_values;
 use crate::{Error, ErrorKind};
 
 /// The function.
@@ -31,12 +32,18 @@ impl ScalarUDFImpl for UuidIn {
         &self.signature
     }
 
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Utf8View)
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        Ok(match types {
+            [list @ DataType::List(_)] => list.clone(),
+            _ => DataType::Utf8View,
+        })
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [argument] = args.args.as_slice() else { return internal_err!("uuid_in takes one text") };
+        if matches!(argument.data_type(), DataType::List(_)) {
+            return map_values(argument, of_elements);
+        }
         let is_text =
             matches!(argument.data_type(), DataType::Null | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
         if !is_text {
@@ -49,10 +56,24 @@ impl ScalarUDFImpl for UuidIn {
             };
             return Ok(ColumnarValue::Scalar(ScalarValue::Utf8View(text)));
         }
-        let texts = cast(&argument.to_array(args.number_rows)?, &DataType::Utf8View)?;
-        let uuids = texts.as_string_view().iter().map(|text| text.map(stored).transpose());
-        Ok(ColumnarValue::Array(Arc::new(uuids.collect::<Result<StringViewArray>>()?)))
+        Ok(ColumnarValue::Array(of_texts(&argument.to_array(args.number_rows)?)?))
     }
+}
+
+fn of_texts(array: &ArrayRef) -> Result<ArrayRef> {
+    let texts = cast(array, &DataType::Utf8View)?;
+    let uuids = texts.as_string_view().iter().map(|text| text.map(stored).transpose());
+    Ok(Arc::new(uuids.collect::<Result<StringViewArray>>()?))
+}
+
+/// Arrays of texts, of any dimensions, as arrays of UUIDs.
+fn of_elements(array: &ArrayRef) -> Result<ArrayRef> {
+    let (DataType::List(item), Some(lists)) = (array.data_type(), array.as_list_opt::<i32>()) else {
+        return of_texts(array);
+    };
+    let values = of_elements(lists.values())?;
+    let offsets = lists.offsets().clone();
+    Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, lists.nulls().cloned())?))
 }
 
 fn stored(text: &str) -> Result<String> {

@@ -3,69 +3,189 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::Field;
 use datafusion::datasource::source_as_provider;
-use datafusion::logical_expr::{Distinct, Expr, JoinType, LogicalPlan};
+use datafusion::logical_expr::{Distinct, Expr, ExprSchemable, JoinType, LogicalPlan, TableScan};
 use longshore_storage::ColumnType;
 
-use crate::TypeId;
+use super::names::name_of;
+use crate::builtin_types::{BuiltinType, PG_MODIFIER, PG_TYPE, TypeId, modifier};
+use crate::catalog::{Catalog, Entry, ObjectId};
 use crate::datafusion::scan::table::RelationTable;
 
-/// The types of the columns of a plan.
-pub(in crate::datafusion) fn types(plan: &LogicalPlan) -> Arc<[TypeId]> {
+/// The types of the columns of a plan, and which columns of tables and views of `catalog` they show.
+pub(in crate::datafusion) fn types(plan: &LogicalPlan, catalog: &Catalog) -> Arc<[TypeId]> {
     let fields = plan.schema().fields().iter().enumerate();
     fields
-        .map(|(at, field)| match column_type(plan, at) {
-            // What was computed of columns of DECIMAL may have another precision.
-            Some(column_type) if column_type.arrow() == *field.data_type() => TypeId::of_column(column_type),
-            _ => TypeId::of_field(field),
+        .map(|(at, field)| {
+            let of_type = match column_type(plan, at) {
+                // What was computed of columns of DECIMAL may have another precision.
+                Some(column_type) if column_type.arrow() == *field.data_type() => TypeId::of_column(column_type),
+                _ => match told(plan, at) {
+                    Some(Told { name, modifier }) => TypeId::told(&name, modifier, field.data_type()),
+                    None => TypeId::of_values(field.data_type()),
+                },
+            };
+            match table_column(plan, at, catalog) {
+                Some((table, column)) => of_type.shown_of(table, column),
+                None => of_type,
+            }
         })
         .collect()
 }
 
-/// The type of the column of a table that a column of a plan shows as it is; `None` if it is computed.
-pub(in crate::datafusion) fn column_type(plan: &LogicalPlan, at: usize) -> Option<ColumnType> {
-    let shown = |expr: &Expr, input: &LogicalPlan| {
-        let mut expr = expr;
-        while let Expr::Alias(alias) = expr {
-            expr = &alias.expr;
-        }
-        match expr {
-            Expr::Column(column) => column_type(input, input.schema().maybe_index_of_column(column)?),
-            Expr::ScalarFunction(call) if gives_uuid(call.func.name()) => Some(ColumnType::Uuid),
-            _ => None,
-        }
-    };
+/// The OID of the table or view whose column a column of a plan shows as it is, and the place of the column in it.
+fn table_column(plan: &LogicalPlan, at: usize, catalog: &Catalog) -> Option<(u32, usize)> {
     match plan {
         LogicalPlan::TableScan(scan) => {
-            let at = scan.projection.as_ref().map_or(Some(at), |columns| columns.get(at).copied())?;
+            let at = scanned(scan, at)?;
             let provider = source_as_provider(&scan.source).ok()?;
             let table = provider.downcast_ref::<RelationTable>()?;
-            Some(table.relation().schema().columns().get(at)?.column_type)
+            (at < table.relation().schema().columns().len())
+                .then(|| (catalog.oid(ObjectId::Table(table.identity())), at))
         }
-        LogicalPlan::SubqueryAlias(alias) => column_type(&alias.input, at),
-        LogicalPlan::Filter(filter) => column_type(&filter.input, at),
-        LogicalPlan::Sort(sort) => column_type(&sort.input, at),
-        LogicalPlan::Limit(limit) => column_type(&limit.input, at),
-        LogicalPlan::Distinct(Distinct::All(input)) => column_type(input, at),
-        LogicalPlan::Union(union) => {
-            let mut types = union.inputs.iter().map(|input| column_type(input, at));
-            let first = types.next()??;
-            types.try_fold(first, |known, next| common(known, next?))
+        LogicalPlan::SubqueryAlias(alias) => match catalog.get(&name_of(&alias.alias)) {
+            // A view is planned as its query under its name.
+            Some(Entry::View(view)) => Some((catalog.oid(ObjectId::View(view.name.clone())), at)),
+            _ => table_column(&alias.input, at, catalog),
+        },
+        LogicalPlan::Union(_) => None,
+        other => below(other, at).and_then(|(input, at)| table_column(input, at, catalog)),
+    }
+}
+
+/// The place in its table of a column that is scanned.
+fn scanned(scan: &TableScan, at: usize) -> Option<usize> {
+    scan.projection.as_ref().map_or(Some(at), |columns| columns.get(at).copied())
+}
+
+/// A type as it is told where Arrow's does not tell it.
+struct Told {
+    /// Its name in `pg_type`.
+    name: String,
+    modifier: i32,
+}
+
+impl Told {
+    fn by(field: &Field) -> Option<Self> {
+        let modifier = field.metadata().get(PG_MODIFIER).and_then(|modifier| modifier.parse().ok()).unwrap_or(-1);
+        field.metadata().get(PG_TYPE).map(|name| Self { name: name.clone(), modifier })
+    }
+}
+
+/// What is told of the type of a column of a plan.
+fn told(plan: &LogicalPlan, at: usize) -> Option<Told> {
+    if let Some(column_type) = column_type(plan, at) {
+        let (known, is_array) = BuiltinType::of_column(column_type);
+        let name = if is_array { format!("_{}", known.name) } else { known.name.to_owned() };
+        return Some(Told { name, modifier: modifier(column_type) });
+    }
+    match plan {
+        LogicalPlan::Projection(projection) => return told_of(projection.expr.get(at)?, &projection.input),
+        LogicalPlan::Aggregate(aggregate) => {
+            let groups = aggregate.group_expr.len();
+            let of_aggregate = || aggregate.aggr_expr.get(at.checked_sub(groups)?);
+            return told_of(aggregate.group_expr.get(at).or_else(of_aggregate)?, &aggregate.input);
         }
-        LogicalPlan::Projection(projection) => shown(projection.expr.get(at)?, &projection.input),
-        LogicalPlan::Aggregate(aggregate) => shown(aggregate.group_expr.get(at)?, &aggregate.input),
+        LogicalPlan::RecursiveQuery(query) => return told(&query.static_term, at),
+        LogicalPlan::Union(union) => return told(union.inputs.first()?, at),
+        _ => {}
+    }
+    match below(plan, at) {
+        Some((input, at)) => told(input, at),
+        None => Told::by(plan.schema().fields().get(at)?),
+    }
+}
+
+/// The same of an expression over the columns of `input`.
+fn told_of(expr: &Expr, input: &LogicalPlan) -> Option<Told> {
+    match without_names(expr) {
+        Expr::Column(column) => told(input, input.schema().maybe_index_of_column(column)?),
+        // The metadata of its column may be those of what was cast.
+        Expr::Cast(cast) => Told::by(&cast.field),
+        Expr::Case(case) => {
+            let values = case.when_then_expr.iter().map(|(_, value)| value).chain(&case.else_expr);
+            values.into_iter().find_map(|value| told_of(value, input))
+        }
+        Expr::ScalarSubquery(query) => told(&query.subquery, 0),
+        Expr::AggregateFunction(call) => {
+            let Told { name, .. } = told_of(call.params.args.first()?, input)?;
+            let name = match call.func.name() {
+                "array_agg" if !name.starts_with('_') => format!("_{name}"),
+                "min" | "max" => name,
+                _ => return None,
+            };
+            Some(Told { name, modifier: -1 })
+        }
+        Expr::ScalarFunction(call) if call.func.name() == "coalesce" => {
+            call.args.iter().find_map(|argument| told_of(argument, input))
+        }
+        other => Told::by(&other.to_field(input.schema()).ok()?.1),
+    }
+}
+
+fn without_names(mut expr: &Expr) -> &Expr {
+    while let Expr::Alias(alias) = expr {
+        expr = &alias.expr;
+    }
+    expr
+}
+
+/// The input of a node, and the column of it, that a column of the node shows as it is.
+fn below(plan: &LogicalPlan, at: usize) -> Option<(&LogicalPlan, usize)> {
+    let shown = |expr: &Expr, input: &'_ LogicalPlan| match without_names(expr) {
+        Expr::Column(column) => input.schema().maybe_index_of_column(column),
+        _ => None,
+    };
+    Some(match plan {
+        LogicalPlan::SubqueryAlias(alias) => (&alias.input, at),
+        LogicalPlan::Filter(filter) => (&filter.input, at),
+        LogicalPlan::Sort(sort) => (&sort.input, at),
+        LogicalPlan::Limit(limit) => (&limit.input, at),
+        LogicalPlan::Distinct(Distinct::All(input)) => (input, at),
+        LogicalPlan::Projection(projection) => (&projection.input, shown(projection.expr.get(at)?, &projection.input)?),
+        LogicalPlan::Aggregate(aggregate) => {
+            (&aggregate.input, shown(aggregate.group_expr.get(at)?, &aggregate.input)?)
+        }
         LogicalPlan::Join(join) => {
             let left = join.left.schema().fields().len();
             match join.join_type {
                 JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full if at >= left => {
-                    column_type(&join.right, at - left)
+                    (&join.right, at - left)
                 }
-                JoinType::RightSemi | JoinType::RightAnti => column_type(&join.right, at),
-                _ => column_type(&join.left, at),
+                JoinType::RightSemi | JoinType::RightAnti => (&join.right, at),
+                _ => (&join.left, at),
             }
         }
+        _ => return None,
+    })
+}
+
+/// The type of the column of a table that a column of a plan shows as it is; `None` if it is computed.
+pub(in crate::datafusion) fn column_type(plan: &LogicalPlan, at: usize) -> Option<ColumnType> {
+    let uuid = |expr: &Expr, input: &LogicalPlan| {
+        let call = without_names(expr);
+        let is_uuid = matches!(call, Expr::ScalarFunction(function) if gives_uuid(function.func.name()));
+        let is_array = || call.get_type(input.schema()).is_ok_and(|given| given.is_nested());
+        is_uuid.then(|| if is_array() { ColumnType::Uuid.array() } else { Some(ColumnType::Uuid) }).flatten()
+    };
+    let computed = match plan {
+        LogicalPlan::TableScan(scan) => {
+            let at = scanned(scan, at)?;
+            let provider = source_as_provider(&scan.source).ok()?;
+            let table = provider.downcast_ref::<RelationTable>()?;
+            return Some(table.relation().schema().columns().get(at)?.column_type);
+        }
+        LogicalPlan::Union(union) => {
+            let mut types = union.inputs.iter().map(|input| column_type(input, at));
+            let first = types.next()??;
+            return types.try_fold(first, |known, next| common(known, next?));
+        }
+        LogicalPlan::Projection(projection) => uuid(projection.expr.get(at)?, &projection.input),
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.get(at).and_then(|expr| uuid(expr, &aggregate.input)),
         _ => None,
-    }
+    };
+    computed.or_else(|| below(plan, at).and_then(|(input, at)| column_type(input, at)))
 }
 
 /// Whether a function gives UUIDs.

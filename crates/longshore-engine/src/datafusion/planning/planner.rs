@@ -162,9 +162,15 @@ impl Planner {
     }
 
     /// Makes `name` stand for files, which `threads` workers read.
-    pub(in crate::datafusion) fn define(&mut self, name: &str, source: NamedSource, threads: usize) {
+    pub(in crate::datafusion) fn define(
+        &mut self,
+        name: &str,
+        source: NamedSource,
+        threads: usize,
+    ) -> datafusion::common::Result<()> {
         let table: Arc<dyn TableProvider> = match source {
             NamedSource::Text(text) => Arc::new(*text),
+            NamedSource::Rows(rows) => rows.table()?,
             NamedSource::Columnar(files) => {
                 // More parts than workers, so that one that is slow does not keep the others waiting.
                 let parts = (files.bytes() / PART_BYTES) as usize;
@@ -175,5 +181,6 @@ impl Planner {
             }
         };
         self.names.define(name, table);
+        Ok(())
     }
 }

@@ -217,8 +217,9 @@ impl Violation {
         let kind = if is_label { ErrorKind::InvalidText } else { ErrorKind::Check };
         let of_type = self.constraint.rsplit_once(names::SEPARATOR).map(|(_, own)| constraint_of_domain(own));
         let own = of_type.unwrap_or(&self.constraint);
+        let domain = self.constraint.rsplit_once(names::SEPARATOR).map(|(name, _)| names::shown_name(name));
         let (table, constraint) = (Some(self.table.clone()), Some(own.to_owned()));
-        Error::new(kind, message).about(ErrorDetails { table, constraint, ..ErrorDetails::NONE })
+        Error::new(kind, message).about(ErrorDetails { table, constraint, data_type: domain, ..ErrorDetails::NONE })
     }
 }
 

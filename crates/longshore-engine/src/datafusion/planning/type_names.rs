@@ -17,7 +17,7 @@ use sqlparser::tokenizer::Token;
 
 use super::system_tables::typed;
 use super::time_types::time_type;
-use crate::builtin_types::PG_TYPE;
+use crate::builtin_types::{PG_MODIFIER, PG_TYPE, modifier};
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::lengths::{CAST, Length};
 use crate::datafusion::functions::enums::{ENUM, Enumeration};
@@ -45,12 +45,13 @@ impl TypePlanner for TypeNames {
             }
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
                 let Some(element) = self.plan_type_field(element)? else { return Ok(None) };
-                if element.metadata().contains_key(PG_TYPE) {
-                    // Of an array of OIDs only counts that they are numbers.
-                    return Ok(Some(Arc::new(Field::new("", list_of(element.data_type().clone()), true))));
-                }
                 let mut metadata = element.metadata().clone();
-                metadata.retain(|key, _| key == CAST || key == ENUM);
+                metadata.retain(|key, _| [CAST, ENUM, PG_TYPE, PG_MODIFIER].contains(&key.as_str()));
+                if let Some(name) = metadata.get_mut(PG_TYPE)
+                    && !name.starts_with('_')
+                {
+                    name.insert(0, '_');
+                }
                 let list = Field::new("", list_of(element.data_type().clone()), true);
                 return Ok((!metadata.is_empty()).then(|| Arc::new(list.with_metadata(metadata))));
             }
@@ -114,8 +115,22 @@ fn text(sql_type: &DataType) -> Result<Option<FieldRef>> {
         },
         _ => return Ok(None),
     };
-    let metadata: HashMap<_, _> = length.map(|length| (CAST.to_owned(), length.to_string())).into_iter().collect();
+    let metadata: HashMap<_, _> = length.into_iter().flat_map(told).collect();
     Ok(Some(Arc::new(Field::new("", arrow::DataType::Utf8View, true).with_metadata(metadata))))
+}
+
+/// What the field of a cast to a type with a length tells: the length, and the type as PostgreSQL knows it.
+fn told(length: Length) -> Vec<(String, String)> {
+    let (type_name, column_type) = match length {
+        Length::Varchar(characters) => ("varchar", Some(ColumnType::Varchar(characters))),
+        Length::Char(u32::MAX) => ("bpchar", None),
+        Length::Char(characters) => ("bpchar", Some(ColumnType::Char(characters))),
+        Length::Name => ("name", None),
+        Length::InternalChar => ("char", None),
+    };
+    let mut told = vec![(CAST.to_owned(), length.to_string()), (PG_TYPE.to_owned(), type_name.to_owned())];
+    told.extend(column_type.map(|column_type| (PG_MODIFIER.to_owned(), modifier(column_type).to_string())));
+    told
 }
 
 /// A type whose values are OIDs, as elements of an array; casts to it are calls (`sql::oid_casts`).

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result as Planned;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan};
 use longshore_storage::ColumnType;
 use sqlparser::ast::{DataType, Statement};
@@ -21,7 +22,8 @@ use crate::datafusion::planning::origin;
 use crate::datafusion::planning::plan_cache::{rewritten, untyped, with_types, without_casts};
 use crate::datafusion::planning::planner::Planner;
 use crate::datafusion::request::ExecutionContext;
-use crate::{Error, TypeId};
+use crate::sql::oid_casts;
+use crate::{BuiltinType, Error, TypeId};
 
 /// What a query takes and gives.
 pub(crate) struct Described {
@@ -60,7 +62,7 @@ impl Queries {
         let (planner, plan) = planned;
         let found = parameters(&plan).map_err(from_datafusion)?;
         let parameters = (0..declared.len()).map(|number| found.get(&format!("${}", number + 1)).copied()).collect();
-        let types = origin::types(&plan);
+        let types = origin::types(&plan, &self.files.catalog);
         let optimized = complexity::optimized(&planner.state, &plan).map_err(from_datafusion)?;
         let schema = Arc::clone(optimized.schema().inner());
         Ok(Described { parameters, schema: headed(&schema).unwrap_or(schema), types })
@@ -95,16 +97,17 @@ fn parameters(plan: &LogicalPlan) -> Planned<BTreeMap<String, TypeId>> {
                         }
                         _ => {}
                     },
-                    // `$1::uuid`
-                    Expr::ScalarFunction(call) if origin::gives_uuid(call.func.name()) => {
-                        if let [Expr::Placeholder(placeholder)] = call.args.as_slice() {
-                            found.insert(placeholder.id.clone(), TypeId::of_column(ColumnType::Uuid));
+                    // `$1::uuid`, `$1::regclass`
+                    Expr::ScalarFunction(call) => {
+                        if let [Expr::Placeholder(placeholder)] = call.args.as_slice()
+                            && let Some(cast) = of_cast(call.func.name(), placeholder)
+                        {
+                            found.insert(placeholder.id.clone(), cast);
                         }
                     }
                     Expr::Placeholder(placeholder) => {
                         if let Some(field) = &placeholder.field {
-                            let of_field = TypeId::of_values(field.data_type());
-                            found.entry(placeholder.id.clone()).or_insert(of_field);
+                            found.entry(placeholder.id.clone()).or_insert(TypeId::of_field(field));
                         }
                     }
                     _ => {}
@@ -114,6 +117,16 @@ fn parameters(plan: &LogicalPlan) -> Planned<BTreeMap<String, TypeId>> {
         })
     })?;
     Ok(found)
+}
+
+/// The type that a function casts a parameter to, if it is one that stands for a cast.
+fn of_cast(function: &str, parameter: &Placeholder) -> Option<TypeId> {
+    if let Some(name) = oid_casts::named(function) {
+        return BuiltinType::named(name).map(TypeId::of_builtin);
+    }
+    let is_array = parameter.field.as_ref().is_some_and(|field| field.data_type().is_nested());
+    let uuid = if is_array { ColumnType::Uuid.array()? } else { ColumnType::Uuid };
+    origin::gives_uuid(function).then(|| TypeId::of_column(uuid))
 }
 
 /// Whether an expression of a node is a column of UUIDs.

@@ -28,6 +28,8 @@ use crate::transaction::StatementTransaction;
 #[derive(Clone)]
 pub(in crate::datafusion) struct RelationTable {
     name: Arc<str>,
+    /// What tells the table from all others ([`Table::identity`]).
+    identity: i64,
     relation: Arc<Relation>,
     snapshot: Arc<Snapshot>,
     schema: SchemaRef,
@@ -43,6 +45,7 @@ impl RelationTable {
     pub(in crate::datafusion) fn new(table: &Table, transaction: &Arc<StatementTransaction>) -> Self {
         Self {
             name: names::shown_name(&table.name).into(),
+            identity: table.identity(),
             relation: Arc::clone(&table.relation),
             snapshot: transaction.snapshot_to_query(&table.relation),
             schema: table.relation.schema().arrow(),
@@ -85,6 +88,11 @@ impl RelationTable {
     /// The columns that are of an enumeration.
     pub(in crate::datafusion) fn enums(&self) -> &HashMap<usize, Arc<Enumeration>> {
         &self.enums
+    }
+
+    /// What tells the table from all others.
+    pub(in crate::datafusion) fn identity(&self) -> i64 {
+        self.identity
     }
 
     /// The table, where INSERT appends.

@@ -8,7 +8,7 @@ use sqlparser::ast::{BinaryOperator, Expr, Ident, ObjectName, TableFactor, Table
 
 use super::lookup::{Key, Lookup, Range};
 use super::{Kind, NewValue, Operand, PointQueryPlan};
-use crate::catalog::{AccessPath, Catalog, Rules, Table};
+use crate::catalog::{AccessPath, Catalog, ObjectId, Rules, Table};
 use crate::datafusion::has_plain_order;
 use crate::sql::names;
 
@@ -17,6 +17,7 @@ pub(super) struct NamedTable {
     pub(super) table: Arc<Table>,
     pub(super) rules: Arc<Rules>,
     pub(super) alias: String,
+    oid: u32,
 }
 
 /// What a conjunction says of columns: all of it, or it is not understood.
@@ -41,17 +42,23 @@ impl NamedTable {
         }
         let name = names::relation(name).ok()?;
         let alias = match alias {
-            Some(alias) if alias.columns.is_empty() => names::identifier(&alias.name).ok()?,
+            Some(alias) if alias.columns.is_empty() => Some(names::identifier(&alias.name).ok()?),
             Some(_) => return None,
-            None => names::own(&name).to_owned(),
+            None => None,
         };
-        let table = catalog.table(&name)?;
-        Some(Self { rules: table.rules(), table, alias })
+        Some(Self::of(catalog.table(&name)?, alias, catalog))
+    }
+
+    /// A table of `catalog`, which is called by its own name if it has no other.
+    pub(super) fn of(table: Arc<Table>, alias: Option<String>, catalog: &Catalog) -> Self {
+        let alias = alias.unwrap_or_else(|| names::own(&table.name).to_owned());
+        let oid = catalog.oid(ObjectId::Table(table.identity()));
+        Self { rules: table.rules(), table, alias, oid }
     }
 
     pub(super) fn plan(self, kind: Kind) -> PointQueryPlan {
         let parameters = kind.parameters(self.schema());
-        let types = kind.types(self.schema());
+        let types = kind.types(self.schema(), self.oid);
         PointQueryPlan { table: self.table, rules: self.rules, kind, lock: None, parameters, types }
     }
 

@@ -39,7 +39,7 @@ fn insert(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
     let SetExpr::Values(values) = source.body.as_ref() else { return None };
     let [row] = values.rows.as_slice() else { return None };
     let columns = table.relation.schema().columns().len();
-    let named = NamedTable { alias: names::own(&table.name).to_owned(), rules: table.rules(), table };
+    let named = NamedTable::of(table, None, catalog);
     if !named.rules.checks.is_empty() || named.rules.generated().next().is_some() || insert.settings.is_some() {
         return None;
     }

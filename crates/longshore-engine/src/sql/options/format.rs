@@ -21,10 +21,12 @@ pub(crate) enum Format {
     Pattern,
     Parquet,
     Arrow,
+    /// PostgreSQL's binary format.
+    Binary,
 }
 
 impl Format {
-    const ALL: [(&'static str, Self); 11] = [
+    const ALL: [(&'static str, Self); 12] = [
         ("native", Self::Native),
         ("csv", Self::Csv),
         ("tsv", Self::Tsv),
@@ -36,6 +38,7 @@ impl Format {
         ("pattern", Self::Pattern),
         ("parquet", Self::Parquet),
         ("arrow", Self::Arrow),
+        ("binary", Self::Binary),
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -57,18 +60,11 @@ impl Format {
 
     /// Whether it is text.
     pub(crate) fn is_text(self) -> bool {
-        !matches!(self, Self::Native | Self::Parquet | Self::Arrow)
+        !matches!(self, Self::Native | Self::Parquet | Self::Arrow | Self::Binary)
     }
 }
 
 /// The format that was asked for.
 pub(super) fn asked(options: &Given<'_>) -> Result<Option<Format>, Error> {
-    options.choice("FORMAT", Format::named).map_err(|error| {
-        match options.word("FORMAT").or(options.plain_text("FORMAT")) {
-            Some("binary") => Error::unsupported(
-                "option FORMAT: PostgreSQL's binary format is not supported; use FORMAT csv or text, on both sides",
-            ),
-            _ => error,
-        }
-    })
+    options.choice("FORMAT", Format::named)
 }

@@ -38,13 +38,6 @@ impl<'a> Given<'a> {
         }
     }
 
-    pub(super) fn plain_text(&self, name: &str) -> Option<&'a str> {
-        match self.item(name) {
-            Some(OptionItem { value: OptionValue::Text(text), .. }) => Some(text),
-            _ => None,
-        }
-    }
-
     pub(super) fn text(&self, name: &str) -> Result<Option<String>, Error> {
         match self.item(name).map(|item| &item.value) {
             None => Ok(None),

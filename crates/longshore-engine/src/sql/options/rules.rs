@@ -55,13 +55,14 @@ pub const OPTIONS: &[OptionRule] = &[
     rule(
         "FORMAT",
         TEXT,
-        "`csv`, `tsv`, `text`, `json`, `jsonl`, `fixed`, `logfmt`, `pattern`, `parquet`, `arrow`, `native`",
+        "`csv`, `tsv`, `text`, `json`, `jsonl`, `fixed`, `logfmt`, `pattern`, `parquet`, `arrow`, `binary`, \
+         `native`",
         "`csv` for text",
-        "what the file is; `text` is PostgreSQL's. `COPY TO` writes `csv`, `tsv`, `text`, `json`, `jsonl`, `parquet`, \
-         `arrow`, and what the ending of the name says where nothing is said; `EXPORT DATABASE` `native` (its default), \
+        "what the file is; `text` and `binary` are PostgreSQL's. `COPY TO` writes `csv`, `tsv`, `text`, `json`, `jsonl`, \
+         `parquet`, `arrow`, `binary`, and what the ending of the name says where nothing is said; `EXPORT DATABASE` `native` (its default), \
          `csv`, `parquet`",
     )
-    .one_of(&["csv", "tsv", "text", "json", "jsonl", "fixed", "logfmt", "pattern", "parquet", "arrow", "native"]),
+    .one_of(&["csv", "tsv", "text", "json", "jsonl", "fixed", "logfmt", "pattern", "parquet", "arrow", "binary", "native"]),
     rule(
         "DELIMITER",
         TEXT,

@@ -43,7 +43,7 @@ impl Options {
             Some(Format::JsonLines) => Some(Family::JsonLines),
             Some(Format::Logfmt) => Some(Family::Logfmt),
             Some(Format::Pattern) => Some(Family::Pattern),
-            Some(other @ (Format::Native | Format::Parquet | Format::Arrow)) => {
+            Some(other @ (Format::Native | Format::Parquet | Format::Arrow | Format::Binary)) => {
                 return Err(Error::invalid(format!("FORMAT {} was given, but this is text", other.name())));
             }
         };

@@ -14,10 +14,11 @@ use super::noted_name::shown;
 use super::once::{self, Chosen, ToLoad};
 use super::plan::CopyPlan;
 use super::target::Target;
+use crate::binary::BinarySource;
 use crate::catalog::{LOADS, Ledger, LoadRecord, LoadStatus, RunningLoad, Table, signed};
 use crate::sql::options::Options;
 use crate::statement::{Context, rejects};
-use crate::text::{FileKind, TextSources, explain_load, find_files, kind_of};
+use crate::text::{FileKind, TextSources, explain_load, find_files, kind_of, local_path};
 use crate::{Error, ErrorKind, Report};
 
 /// What a statement says of files.
@@ -136,7 +137,8 @@ impl FilesCopy {
             };
             load.await.map_err(|error| explain_load(error, &TextSources::Files(files), options))
         } else {
-            options.check_columnar()?;
+            let is_binary = kinds.iter().all(|kind| *kind == FileKind::Binary);
+            options.check_columnar(if is_binary { "the binary format" } else { "a Parquet or Arrow file" })?;
             if let Some(at) = starts.iter().position(|start| *start > 0) {
                 return Err(Error::unsupported(format!(
                     "{}: {} cannot be read from its middle on; leave ON_CHANGE continue out",
@@ -145,9 +147,26 @@ impl FilesCopy {
                 )));
             }
             let target = Target::new(table, &columns, options, Vec::new())?;
-            CopyPlan::of_columnar(context, target, &files, options, condition)?.run(context).await
+            let plan = if is_binary {
+                let sources = files.iter().map(binary_source).collect::<Result<_, _>>()?;
+                CopyPlan::of_binary(context, target, sources, options, condition)?
+            } else {
+                CopyPlan::of_columnar(context, target, &files, options, condition)?
+            };
+            plan.run(context).await
         }
     }
+}
+
+/// A file in PostgreSQL's binary format.
+fn binary_source(file: &FoundFile) -> Result<BinarySource, Error> {
+    let path = local_path(file).ok_or_else(|| {
+        Error::unsupported(format!(
+            "{}: FORMAT binary is read from files of this machine and from STDIN",
+            file.location
+        ))
+    })?;
+    Ok(BinarySource::File(path.to_owned()))
 }
 
 impl ToLoad {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use longshore_load::RepairLog;
-use longshore_storage::{Merged, OnConflict};
+use longshore_storage::{Column, Merged, OnConflict};
 use sqlparser::ast::{Expr, Ident, Query, SelectItem, Statement, Visit, Visitor};
 
 use super::conflict;
@@ -96,20 +96,21 @@ impl Target {
 }
 
 /// The query of those rows of a source for which `condition` is true, whose `fields` are the columns that are copied, and
-/// the name of the source in it.
+/// the name of the source in it; those of which `is_text` is true are texts, which are cast to their types.
 pub(super) fn rows_of_source(
     target: &Target,
     fields: &[String],
     condition: Option<Expr>,
+    is_text: impl Fn(&Column) -> bool,
 ) -> Result<(Box<Query>, String), Error> {
     let source = format!("{} (the file)", target.table.name);
     let columns = target.names();
     let renamed = fields.iter().zip(&columns);
     let schema = target.table.relation.schema();
     let renamed = renamed.zip(&target.fields).map(|((field, column), place)| {
-        let column_type = schema.columns()[*place].column_type;
+        let of_table = &schema.columns()[*place];
         let value = Expr::Identifier(build::quoted(field));
-        let value = if column_type.is_inserted() { build::cast(value, column_type) } else { value };
+        let value = if is_text(of_table) { build::cast(value, of_table.column_type) } else { value };
         build::named(value, column)
     });
     let renamed = renamed.collect();

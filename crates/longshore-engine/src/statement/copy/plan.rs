@@ -17,7 +17,8 @@ use super::rules::{Followed, LoadRules};
 use super::settings::Settings;
 use super::target::{Target, check_named};
 use crate::Error;
-use crate::datafusion::{Columnar, NamedSource, TextTable};
+use crate::binary::{BinaryRows, BinarySource};
+use crate::datafusion::{Columnar, NamedSource, RowsOnce, TextTable};
 use crate::sql::options::{CheckTime, Options};
 use crate::statement::rejects::Rejects;
 use crate::statement::{Context, refuse};
@@ -95,7 +96,7 @@ impl CopyPlan {
         let table = NamedSource::Text(Box::new(TextTable { checks_all: true, ..table }));
         let target = Target { fields, computed: Vec::new(), ..target };
         let fields: Vec<String> = target.names().into_iter().map(str::to_owned).collect();
-        let (query, name) = rows_of_source(&target, &fields, condition)?;
+        let (query, name) = rows_of_source(&target, &fields, condition, |column| column.column_type.is_inserted())?;
         let conflict = target.conflicts_of_rows(options)?;
         let source = Some((name, table));
         Ok(Self::Insert(InsertPlan { target, query, source, repairs, settings, rejects, conflict }))
@@ -113,9 +114,29 @@ impl CopyPlan {
         let fields = target.fields_of(&files)?;
         let settings = Settings::new(context, options);
         let rejects = Rejects::new(context, &settings.rejects)?;
-        let (query, name) = rows_of_source(&target, &fields, condition)?;
+        let (query, name) = rows_of_source(&target, &fields, condition, |column| column.column_type.is_inserted())?;
         let conflict = target.conflicts_of_rows(options)?;
         let source = Some((name, NamedSource::Columnar(files)));
+        Ok(Self::Insert(InsertPlan { target, query, source, repairs: None, settings, rejects, conflict }))
+    }
+
+    /// Those rows of `sources`, in PostgreSQL's binary format, into `target` for which `condition` is true.
+    pub(super) fn of_binary(
+        context: &Context<'_>,
+        target: Target,
+        sources: Vec<BinarySource>,
+        options: &Options,
+        condition: Option<Expr>,
+    ) -> Result<Self, Error> {
+        let columns = target.table.relation.schema().columns();
+        let columns: Vec<Column> = target.fields.iter().map(|field| columns[*field].clone()).collect();
+        let rows = BinaryRows::new(sources, &columns, context.control);
+        let settings = Settings::new(context, options);
+        let rejects = Rejects::new(context, &settings.rejects)?;
+        let names: Vec<String> = target.names().into_iter().map(str::to_owned).collect();
+        let (query, name) = rows_of_source(&target, &names, condition, BinaryRows::is_cast)?;
+        let conflict = target.conflicts_of_rows(options)?;
+        let source = Some((name, NamedSource::Rows(RowsOnce::new(rows.schema(), rows))));
         Ok(Self::Insert(InsertPlan { target, query, source, repairs: None, settings, rejects, conflict }))
     }
 
@@ -151,8 +172,14 @@ impl CopyPlan {
     /// Runs it: says how much was done, and what is to be told of it.
     pub(super) async fn run(self, context: &Context<'_>) -> Result<Copied, Error> {
         match self {
-            Self::Load(plan) => plan.run(context).await,
-            Self::Insert(plan) => plan.run(context).await,
+            Self::Load(plan) => {
+                let table = plan.relation.name();
+                plan.run(context).await.map_err(|error| error.of_table(&table))
+            }
+            Self::Insert(plan) => {
+                let table = plan.target.table.name.clone();
+                plan.run(context).await.map_err(|error| error.of_table(&table))
+            }
         }
     }
 }

@@ -98,6 +98,7 @@ pub(crate) fn check(session: &mut SessionContext<'_>, statement: &RoleStatement)
         streams: &mut *session.streams,
         settings: &mut settings,
         shapes: &mut *session.shapes,
+        cursors: &mut *session.cursors,
         control: session.control,
     };
     match set(&mut tried, &statement) {

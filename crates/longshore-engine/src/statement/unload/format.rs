@@ -1,18 +1,22 @@
 //! What COPY TO writes: what FORMAT says, or else the ending of the file's name; and what it is compressed with.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use longshore_load::{JsonLayout, RowText, TextCompression};
 
-use crate::Error;
+use crate::binary::BinaryWriter;
 use crate::datafusion::{ColumnarFormat, ParquetCompression, PlainFor};
 use crate::sql::options::{Format, Options};
+use crate::{Error, TypeId};
 
 /// What rows are written as.
 #[derive(Clone, Debug)]
 pub(super) enum Written {
     Text(RowText, Option<TextCompression>),
     Columns(ColumnarFormat),
+    /// PostgreSQL's binary format.
+    Binary,
 }
 
 /// Options that are about CSV.
@@ -102,10 +106,16 @@ impl Written {
                 }
                 return Ok(Self::Columns(ColumnarFormat::Arrow));
             }
+            Format::Binary => {
+                if by_name.is_some() || options.compression.as_deref().is_some_and(|name| name != "none") {
+                    return Err(Error::unsupported("FORMAT binary is written without compression"));
+                }
+                return Ok(Self::Binary);
+            }
             other => {
                 return Err(Error::unsupported(format!(
-                    "COPY TO with FORMAT {} is not supported; the formats are csv, tsv, text, json, jsonl, parquet and arrow, \
-                     and EXPORT DATABASE writes native",
+                    "COPY TO with FORMAT {} is not supported; the formats are csv, tsv, text, json, jsonl, parquet, arrow and \
+                     binary, and EXPORT DATABASE writes native",
                     other.name()
                 )));
             }
@@ -113,13 +123,23 @@ impl Written {
         Ok(Self::Text(text, of_text(options, by_name)?))
     }
 
+    /// The binary format of rows whose columns have these types.
+    pub(super) fn of_types(types: Arc<[TypeId]>) -> Self {
+        Self::Text(RowText::Other(Arc::new(BinaryWriter(types))), None)
+    }
+
     /// What columns are made plain for; of text between delimiters, whose values are all texts, nothing.
     pub(super) fn purpose(&self) -> Option<PlainFor> {
         match self {
-            Self::Text(RowText::Csv(_) | RowText::Postgres(_), _) => None,
+            Self::Text(RowText::Csv(_) | RowText::Postgres(_) | RowText::Other(_), _) | Self::Binary => None,
             Self::Text(RowText::Json(_), _) => Some(PlainFor::Json),
             Self::Columns(_) => Some(PlainFor::Columns),
         }
+    }
+
+    /// Whether values are written from what they are, not from their texts.
+    pub(super) fn keeps_values(&self) -> bool {
+        matches!(self, Self::Text(RowText::Other(_), _) | Self::Binary)
     }
 
     /// The ending of a file of it.
@@ -131,6 +151,8 @@ impl Written {
             Self::Text(RowText::Json(JsonLayout::Lines), compression) => ("jsonl", *compression),
             Self::Columns(ColumnarFormat::Parquet(_)) => ("parquet", None),
             Self::Columns(ColumnarFormat::Arrow) => ("arrow", None),
+            Self::Text(RowText::Other(_), compression) => ("bin", *compression),
+            Self::Binary => ("bin", None),
         };
         match compression {
             None => ending.to_owned(),

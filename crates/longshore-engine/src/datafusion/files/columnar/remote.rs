@@ -54,7 +54,7 @@ pub(super) fn schema(address: &str, object: &StoredObject) -> Result<(FileKind, 
             Ok((kind, stream.schema()))
         }
         kind @ FileKind::Parquet => Ok((kind, viewed(&footer(address, object)?))),
-        FileKind::Text => Err(neither(&address)),
+        FileKind::Text | FileKind::Binary => Err(neither(&address)),
     }
 }
 

@@ -12,7 +12,7 @@ use super::array_text::{Element, parse};
 use super::json as json_casts;
 use super::text_out;
 use crate::datafusion::errors::external;
-use crate::datafusion::functions::casts::numeric;
+use crate::datafusion::functions::casts::{bytes_of_texts, numeric};
 use crate::datafusion::functions::json_types as json;
 use crate::datafusion::functions::time::casts as time;
 use crate::datafusion::functions::time::kinds::{Kind, time_kind};
@@ -44,9 +44,12 @@ pub(in crate::datafusion) fn cast_to(array: &ArrayRef, to: &DataType) -> Result<
             cast_to(&list, to)
         }
         _ if json::name_of(from).is_some() || json::name_of(to).is_some() => json_casts::convert(array, to),
-        (from, DataType::Struct(_)) if from.is_string() && time_kind(to).is_some() => {
+        (from, to) if from.is_string() && time_kind(to).is_some_and(|kind| kind.data_type() == *to) => {
             let kind = time_kind(to).unwrap_or(Kind::Interval);
             time::convert(array, kind, time::Modifier::None, &SessionTime::with(&Settings::default()))
+        }
+        (from, to) if from.is_string() && to.is_binary() => {
+            Ok(datafusion::arrow::compute::cast(&bytes_of_texts(array)?, to)?)
         }
         _ => numeric::convert(array, to),
     }

@@ -77,11 +77,12 @@ pub(super) fn arrow(type_name: &str) -> DataType {
         "numeric" => ColumnType::Numeric(None).arrow(),
         "bytea" => DataType::BinaryView,
         "_int2" | "int2vector" => list_of(DataType::Int16),
-        "_oid" | "oidvector" | "_regtype" => list_of(DataType::Int64),
+        "oidvector" => list_of(DataType::Int64),
         "_float4" => list_of(DataType::Float32),
         "_float8" => list_of(DataType::Float64),
         "_bool" => list_of(DataType::Boolean),
         other if is_number(other) => DataType::Int64,
+        other if other.strip_prefix('_').is_some_and(is_number) => list_of(DataType::Int64),
         other if other.starts_with('_') || other == "anyarray" => list_of(DataType::Utf8View),
         _ => DataType::Utf8View,
     }

@@ -29,6 +29,7 @@ pub(super) fn fill(name: &str) -> Option<Fill> {
         }
         "pg_class" => relations::pg_class,
         "pg_constraint" => constraints::pg_constraint,
+        "pg_cursors" => sessions::pg_cursors,
         "pg_database" => databases::pg_database,
         "pg_depend" => dependencies::pg_depend,
         "pg_description" => comments::pg_description,

@@ -22,7 +22,7 @@ pub(in crate::datafusion::planning) struct TypeRef {
 
 /// The type of a column of a table.
 pub(in crate::datafusion::planning) fn of_column(column_type: ColumnType) -> TypeRef {
-    let TypeId { oid, length, modifier } = TypeId::of_column(column_type);
+    let TypeId { oid, length, modifier, .. } = TypeId::of_column(column_type);
     let dimensions = if let ColumnType::Array(_, dimensions) = column_type { dimensions.into() } else { 0 };
     TypeRef { oid, length, modifier, dimensions }
 }
@@ -33,7 +33,7 @@ pub(in crate::datafusion::planning) fn of_field(field: &Field) -> TypeRef {
     if let Some(told) = told {
         return TypeRef { oid: told.oid, length: told.length, modifier: -1, dimensions: 0 };
     }
-    let TypeId { oid, length, modifier } = TypeId::of_values(field.data_type());
+    let TypeId { oid, length, modifier, .. } = TypeId::of_field(field);
     TypeRef { oid, length, modifier, dimensions: 0 }
 }
 

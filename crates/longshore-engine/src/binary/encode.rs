@@ -7,26 +7,21 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, PrimitiveArray};
 use arrow_schema::{DataType, TimeUnit};
-use longshore_engine::{BuiltinType, TypeId};
 use longshore_value::times::{interval_of_key, timetz_of_key};
 use longshore_value::uuid::canonical;
 
-use super::text::{Texts, is_null};
-use super::{DAYS_TO_2000, MICROS_TO_2000};
+use super::texts::{Texts, is_null};
+use super::{DAYS_TO_2000, INFINITY, JSONB_VERSION, MICROS_TO_2000, NAN, NEGATIVE, NEGATIVE_INFINITY};
+use crate::{BuiltinType, TypeId};
 
 const UUID: u32 = 2950;
-/// The version of JSONB's format, which stands before its text.
-const JSONB_VERSION: u8 = 1;
-/// `sign` of a number in NUMERIC's format.
-const NEGATIVE: u16 = 0x4000;
-const NAN: u16 = 0xC000;
-const INFINITY: u16 = 0xD000;
-const NEGATIVE_INFINITY: u16 = 0xF000;
 /// Decimal digits of a digit of NUMERIC's format.
 const DIGITS: usize = 4;
 
 /// A column of a batch whose values can be written in binary.
-pub(super) enum Binaries<'a> {
+pub struct Binaries<'a>(Kind<'a>);
+
+enum Kind<'a> {
     Boolean(&'a BooleanArray),
     I8(&'a PrimitiveArray<Int8Type>),
     U8(&'a PrimitiveArray<UInt8Type>),
@@ -59,14 +54,37 @@ pub(super) enum Binaries<'a> {
 
 /// Whether values of a type are numbers of objects, which the engine keeps in 64 bits.
 fn is_oid(oid: u32) -> bool {
-    const INT4: u32 = 23;
-    BuiltinType::of_oid(oid)
-        .is_some_and(|(known, is_array)| !is_array && known.length == 4 && known.category == 'N' && known.oid != INT4)
+    BuiltinType::of_oid(oid).is_some_and(|(known, is_array)| !is_array && known.is_oid())
 }
 
 impl<'a> Binaries<'a> {
     /// Readies `array`, whose values are of the type `oid`; `None` if its type is none that results have.
-    pub(super) fn new(array: &'a ArrayRef, oid: u32) -> Option<Self> {
+    #[must_use]
+    pub fn new(array: &'a ArrayRef, oid: u32) -> Option<Self> {
+        Kind::new(array, oid).map(Self)
+    }
+
+    /// Appends the bytes of a value that is not NULL.
+    pub fn write(&self, row: usize, out: &mut Vec<u8>) {
+        self.0.write(row, out);
+    }
+
+    /// Appends a value behind its length, or the length of NULL.
+    pub(super) fn write_field(&self, array: &ArrayRef, row: usize, out: &mut Vec<u8>) {
+        if is_null(array, row) {
+            out.extend_from_slice(&(-1_i32).to_be_bytes());
+            return;
+        }
+        let at = out.len();
+        out.extend_from_slice(&[0; 4]);
+        self.write(row, out);
+        let length = (out.len() - at - 4) as i32;
+        out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+impl<'a> Kind<'a> {
+    fn new(array: &'a ArrayRef, oid: u32) -> Option<Self> {
         Some(match array.data_type() {
             DataType::Boolean => Self::Boolean(array.as_boolean()),
             // What PostgreSQL has no type for is sent as the next larger one.
@@ -112,8 +130,7 @@ impl<'a> Binaries<'a> {
         Self::Row(columns.map(|column| (TypeId::of_values(column.data_type()).oid, column)).collect())
     }
 
-    /// Appends the bytes of a value that is not NULL.
-    pub(super) fn write(&self, row: usize, out: &mut Vec<u8>) {
+    fn write(&self, row: usize, out: &mut Vec<u8>) {
         match self {
             Self::Boolean(array) => out.push(array.value(row).into()),
             Self::I8(array) => out.extend_from_slice(&i16::from(array.value(row)).to_be_bytes()),
@@ -276,17 +293,10 @@ fn numeric(text: &[u8], out: &mut Vec<u8>) {
 
 /// A value behind its length, or the length of NULL.
 fn value(array: &ArrayRef, row: usize, oid: u32, out: &mut Vec<u8>) {
-    if is_null(array, row) {
-        out.extend_from_slice(&(-1_i32).to_be_bytes());
-        return;
+    match Binaries::new(array, oid) {
+        Some(binaries) => binaries.write_field(array, row, out),
+        None => out.extend_from_slice(&(-1_i32).to_be_bytes()),
     }
-    let at = out.len();
-    out.extend_from_slice(&[0; 4]);
-    if let Some(binaries) = Binaries::new(array, oid) {
-        binaries.write(row, out);
-    }
-    let length = (out.len() - at - 4) as i32;
-    out[at..at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
 /// An array: its dimensions, and its elements one after the other.

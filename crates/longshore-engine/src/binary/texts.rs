@@ -11,10 +11,13 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, TimeUnit};
 use longshore_csv::write;
-use longshore_engine::nested_texts;
+
+use crate::datafusion::nested_texts;
 
 /// A column of a batch whose values can be written as text.
-pub(super) enum Texts<'a> {
+pub struct Texts<'a>(Kind<'a>);
+
+enum Kind<'a> {
     Boolean(&'a BooleanArray),
     I8(&'a PrimitiveArray<Int8Type>),
     I16(&'a PrimitiveArray<Int16Type>),
@@ -42,7 +45,19 @@ pub(super) enum Texts<'a> {
 
 impl<'a> Texts<'a> {
     /// Readies `array`; `None` if its type is none that results have.
-    pub(super) fn new(array: &'a ArrayRef) -> Option<Self> {
+    #[must_use]
+    pub fn new(array: &'a ArrayRef) -> Option<Self> {
+        Kind::new(array).map(Self)
+    }
+
+    /// Appends the text of a value that is not NULL.
+    pub fn write(&self, row: usize, out: &mut Vec<u8>) {
+        self.0.write(row, out);
+    }
+}
+
+impl<'a> Kind<'a> {
+    fn new(array: &'a ArrayRef) -> Option<Self> {
         Some(match array.data_type() {
             DataType::Null => Self::Null,
             DataType::Boolean => Self::Boolean(array.as_boolean()),
@@ -70,8 +85,7 @@ impl<'a> Texts<'a> {
         })
     }
 
-    /// Appends the text of a value that is not NULL.
-    pub(super) fn write(&self, row: usize, out: &mut Vec<u8>) {
+    fn write(&self, row: usize, out: &mut Vec<u8>) {
         match self {
             Self::Boolean(array) => write::boolean(out, array.value(row)),
             Self::I8(array) => write::integer(out, array.value(row).into()),
@@ -102,7 +116,8 @@ impl<'a> Texts<'a> {
 }
 
 /// Whether a value is NULL.
-pub(super) fn is_null(array: &ArrayRef, row: usize) -> bool {
+#[must_use]
+pub fn is_null(array: &ArrayRef, row: usize) -> bool {
     // Arrays of type Null have no bitmap.
     array.is_null(row) || *array.data_type() == DataType::Null
 }
