@@ -71,8 +71,8 @@ pub(crate) async fn run(config: Config, options: ServeOptions) -> Result<(), Fai
 async fn reload(mut hang_up: Signal, certificates: Certificates) {
     while hang_up.recv().await.is_some() {
         match certificates.reload() {
-            Ok(()) => note("certificates were read again"),
-            Err(error) => note(&format!("error: certificates stay as they were: {error}")),
+            Ok(()) => tracing::info!(target: "longshore::server", "certificates were read again"),
+            Err(error) => tracing::error!(target: "longshore::server", %error, "certificates stay as they were"),
         }
     }
 }
@@ -97,6 +97,6 @@ fn signals() -> std::io::Result<impl Stream<Item = Shutdown>> {
 /// Tells the service manager; the server goes on without one that does not listen.
 fn tell(state: &str) {
     if let Err(error) = supervisor::tell(state) {
-        note(&format!("the service manager could not be told {state}: {error}"));
+        tracing::warn!(target: "longshore::server", state, %error, "the service manager could not be told");
     }
 }

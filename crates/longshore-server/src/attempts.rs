@@ -80,7 +80,9 @@ impl Attempts {
             failed.retain(|_, failed| failed.last + MEMORY_MAX > now);
             if failed.len() >= SOURCES_MAX {
                 let oldest = failed.iter().min_by_key(|(_, failed)| failed.last).map(|(source, _)| source.clone());
-                oldest.map(|oldest| failed.remove(&oldest));
+                if let Some(oldest) = oldest {
+                    failed.remove(&oldest);
+                }
             }
         }
         let entry = failed.entry(source).or_insert(Failed { count: 0, last: now });

@@ -8,6 +8,8 @@ use longshore_engine::Control;
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::sync::Notify;
 
+use crate::stream::Failure;
+
 /// Bytes of a key for cancellation that every client can take.
 const KEY_BYTES: usize = 4;
 /// The same for clients of protocol 3.2.
@@ -69,9 +71,9 @@ impl Backends {
         }
     }
 
-    /// Cancels what all connections do.
-    pub(crate) fn cancel_all(&self) {
-        lock(&self.all).values().for_each(|backend| backend.cancel());
+    /// Ends all connections.
+    pub(crate) fn terminate_all(&self) {
+        lock(&self.all).values().for_each(|backend| backend.terminate());
     }
 }
 
@@ -95,7 +97,21 @@ impl Backend {
 
     /// Waits until somebody ends the connection.
     pub(crate) async fn terminated(&self) {
-        self.terminated.notified().await;
+        while !self.is_terminated() {
+            self.terminated.notified().await;
+        }
+    }
+
+    /// What `sending` comes to, unless somebody ends the connection: a client that takes nothing does not keep it.
+    pub(crate) async fn unless_terminated(
+        &self,
+        sending: impl Future<Output = Result<(), Failure>>,
+    ) -> Result<(), Failure> {
+        tokio::select! {
+            biased;
+            sent = sending => sent,
+            () = self.terminated() => Err(Failure::Gone),
+        }
     }
 
     pub(crate) fn cancel(&self) {

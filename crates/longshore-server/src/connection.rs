@@ -33,6 +33,9 @@ use extended::{Portal, Statement};
 use measured::Measured;
 use settings::Reported;
 
+/// How long a client may take to hear that the connection ends.
+const CLOSE_TIME_MAX: Duration = Duration::from_secs(5);
+
 /// A connection that has signed in.
 pub(crate) struct Connection {
     wire: Wire,
@@ -85,8 +88,8 @@ impl Connection {
     /// Tells the client why the connection ends.
     pub(crate) async fn end(&mut self, told: &Told) {
         told.write(&mut self.wire.out);
-        // Who has gone hears nothing.
-        let _ = self.wire.close().await;
+        // Who has gone, or takes nothing, hears nothing.
+        let _ = tokio::time::timeout(CLOSE_TIME_MAX, self.wire.close()).await;
     }
 
     async fn serve_messages(&mut self) -> Result<(), Failure> {
@@ -96,7 +99,7 @@ impl Connection {
             let message = if let Some(message) = self.wire.come()? {
                 message
             } else {
-                self.wire.flush().await?;
+                self.registered.backend.unless_terminated(self.wire.flush()).await?;
                 self.wire.rest();
                 let is_in_transaction = self.session.is_in_transaction();
                 let idle_max = self.session.idle_in_transaction_session_timeout().filter(|_| is_in_transaction);
@@ -127,7 +130,7 @@ impl Connection {
                 // What is left of a COPY that has ended before its data.
                 Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {}
                 _ if self.skips => {}
-                Message::Flush => self.wire.flush().await?,
+                Message::Flush => self.registered.backend.unless_terminated(self.wire.flush()).await?,
                 Message::FunctionCall => {
                     self.fail(&Told::error("0A000", "calls of functions by their OIDs are not supported; use SELECT"));
                     self.ready();
@@ -148,7 +151,7 @@ impl Connection {
                 self.end(&terminated()).await;
                 return Ok(());
             }
-            self.wire.flush_if_much().await?;
+            self.registered.backend.unless_terminated(self.wire.flush_if_much()).await?;
         }
     }
 

@@ -204,8 +204,7 @@ impl Server {
                     connections.spawn(send_away(Wire::new(socket), Arc::clone(&shared), origin));
                 }
                 Ok((socket, origin)) => {
-                    let peer = socket.peer();
-                    connections.spawn(serve(Wire::new(socket), Arc::clone(&shared), origin, peer));
+                    connections.spawn(serve(Wire::new(socket), Arc::clone(&shared), origin));
                 }
                 // No file descriptors are left, say: others may be given back.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -220,7 +219,7 @@ impl Server {
         loop {
             shared.ending.send_replace(Some(how));
             if how == Shutdown::Fast {
-                shared.backends.cancel_all();
+                shared.backends.terminate_all();
                 let until = tokio::time::Instant::now() + END_TIME_MAX;
                 while let Ok(Some(_)) = tokio::time::timeout_at(until, connections.join_next()).await {}
                 // What is left is dropped.
@@ -272,7 +271,7 @@ async fn accept(listeners: &[TcpListener]) -> io::Result<(Socket, Origin)> {
     // A client whose machine has gone without a word is found out while nothing is under way.
     let keepalive = TcpKeepalive::new().with_time(KEEPALIVE_TIME).with_interval(KEEPALIVE_INTERVAL);
     SockRef::from(&stream).set_tcp_keepalive(&keepalive.with_retries(KEEPALIVE_RETRIES))?;
-    Ok((Socket::Tcp(stream), Origin::Tcp(peer.ip())))
+    Ok((Socket::Tcp(stream), Origin::Tcp(peer)))
 }
 
 async fn accept_unix(listener: Option<&(UnixListener, PathBuf)>) -> io::Result<(Socket, Origin)> {

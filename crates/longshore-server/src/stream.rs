@@ -1,7 +1,6 @@
 //! The bytes of a connection, over TCP, with TLS or without, or a Unix socket.
 
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -31,15 +30,6 @@ pub(crate) enum Socket {
 }
 
 impl Socket {
-    /// The address of the other end; `None` of a Unix socket.
-    pub(crate) fn peer(&self) -> Option<SocketAddr> {
-        match self {
-            Self::Tcp(stream) => stream.peer_addr().ok(),
-            Self::Tls(stream) => stream.get_ref().0.peer_addr().ok(),
-            Self::Unix(_) | Self::Closed => None,
-        }
-    }
-
     /// Waits until there is something to read, without room for it.
     async fn readable(&mut self) -> io::Result<()> {
         match self {

@@ -136,7 +136,9 @@ impl Connection {
                     }
                 };
                 let gone = match event {
-                    Event::Written(chunk) => rows_out.send(wire, &chunk).await.err(),
+                    Event::Written(chunk) => {
+                        registered.backend.unless_terminated(rows_out.send(wire, &chunk)).await.err()
+                    }
                     Event::Begun(CopyBegin::In { columns, is_binary }) => {
                         sending = Sending::Data;
                         backend::copy_response(&mut wire.out, backend::COPY_IN, format(is_binary), columns);
@@ -188,7 +190,7 @@ impl Connection {
                 rows_out.begin(wire, columns, is_binary);
             }
             while let Ok(chunk) = take.try_recv() {
-                rows_out.send(wire, &chunk).await?;
+                registered.backend.unless_terminated(rows_out.send(wire, &chunk)).await?;
             }
             rows_out.end(wire);
         }

@@ -76,7 +76,7 @@ impl Connection {
                 if *from == batch.num_rows() {
                     sending.batch = None;
                 }
-                self.wire.flush_if_much().await?;
+                self.registered.backend.unless_terminated(self.wire.flush_if_much()).await?;
                 if left == 0 {
                     backend::bare(&mut self.wire.out, backend::PORTAL_SUSPENDED);
                     return Ok(Ok(Sent::AsManyAsAsked));

@@ -52,7 +52,7 @@ async fn by_password(wire: &mut Wire, shared: &Shared, user: &str, origin: Origi
         Err(why) => {
             if why == Refused::WrongPassword {
                 let attempts = shared.attempts.failed(source);
-                tracing::warn!(role = ?user, address = %origin, attempts, "password authentication failed");
+                tracing::warn!(target: "longshore::connection", user, peer = %origin, attempts, "wrong password");
             }
             Err(refused(user)(why))
         }

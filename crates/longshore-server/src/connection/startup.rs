@@ -1,14 +1,13 @@
 //! How a connection begins: version, sign-in, settings.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use longshore_engine::Client;
 
 use super::refusal::{Ended, fatal};
-use super::{Connection, sign_in};
+use super::{CLOSE_TIME_MAX, Connection, sign_in};
 use crate::Shared;
 use crate::errors::Told;
 use crate::metrics::add;
@@ -19,19 +18,18 @@ use crate::protocol::{MAJOR, MINOR};
 use crate::stream::Wire;
 use crate::tls::Tls;
 
-/// How long a client that has not signed in may take to hear that the connection ends.
-const CLOSE_TIME_MAX: Duration = Duration::from_secs(5);
 /// The version that a request for TLS seems to ask for.
 const TLS_VERSION: (u16, u16) = (1234, 5679);
 /// The same for GSSAPI.
 const GSS_VERSION: (u16, u16) = (1234, 5680);
+const TOO_MANY: &str = "sorry, too many clients already";
 /// What stands before the names of options of the protocol.
 const PROTOCOL_OPTION: &str = "_pq_.";
 /// The first minor version with keys for cancellation of any length.
 const LONG_KEYS_MINOR: u16 = 2;
 
 /// Serves a client from its first message to its last.
-pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin, peer: Option<SocketAddr>) {
+pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin) {
     let begun = tokio::time::timeout(shared.config.sign_in_time_max, begin(&mut wire, &shared, origin)).await;
     let signed_in = match begun {
         Ok(Ok(Some(signed_in))) => signed_in,
@@ -53,16 +51,16 @@ pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin, p
     let reserved = if is_superuser { 0 } else { shared.config.connections_reserved };
     let places = shared.config.connections_max.saturating_sub(reserved);
     let Some(registered) = shared.backends.register(session.activity().pid(), has_long_key, places) else {
-        let told = if is_superuser || shared.backends.count() >= shared.config.connections_max {
-            too_many()
+        let message = if is_superuser || shared.backends.count() >= shared.config.connections_max {
+            TOO_MANY
         } else {
-            Told::fatal("53300", "remaining connection slots are reserved for non-replication superuser connections")
+            "remaining connection slots are reserved for non-replication superuser connections"
         };
-        return refuse(&mut wire, &shared, origin, &told).await;
+        return refuse(&mut wire, &shared, origin, &Told::fatal("53300", message)).await;
     };
     let (cancels, terminates) = (Arc::clone(&registered.backend), Arc::clone(&registered.backend));
     session.activity().belongs_to(Client {
-        address: peer,
+        address: origin.peer(),
         cancel: Box::new(move || cancels.cancel()),
         terminate: Box::new(move || terminates.terminate()),
     });
@@ -76,7 +74,7 @@ pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin, p
     connection.tell_key(process, &key);
     let began = Instant::now();
     add(&shared.metrics.connections, 1);
-    tracing::info!(target: "longshore::connection", pid = process, user, peer = origin.to_string(), "connection opened");
+    tracing::info!(target: "longshore::connection", pid = process, user, peer = %origin, "connection opened");
     connection.serve().await;
     let seconds = began.elapsed().as_secs_f64();
     tracing::info!(target: "longshore::connection", pid = process, user, seconds, "connection closed");
@@ -85,8 +83,8 @@ pub(crate) async fn serve(mut wire: Wire, shared: Arc<Shared>, origin: Origin, p
 /// Tells a client, who has not signed in, why it is sent away.
 async fn refuse(wire: &mut Wire, shared: &Shared, origin: Origin, told: &Told) {
     add(&shared.metrics.connections_refused, 1);
-    let (peer, sqlstate, reason) = (origin.to_string(), told.code, told.message.as_str());
-    tracing::warn!(target: "longshore::connection", peer, sqlstate, reason, "connection refused");
+    let (sqlstate, reason) = (told.code, told.message.as_str());
+    tracing::warn!(target: "longshore::connection", peer = %origin, sqlstate, reason, "connection refused");
     told.write(&mut wire.out);
     close(wire).await;
 }
@@ -98,11 +96,7 @@ async fn close(wire: &mut Wire) {
 
 /// Sends a client away before it has said anything, since too many others are signing in.
 pub(crate) async fn send_away(mut wire: Wire, shared: Arc<Shared>, origin: Origin) {
-    refuse(&mut wire, &shared, origin, &too_many()).await;
-}
-
-fn too_many() -> Told {
-    Told::fatal("53300", "sorry, too many clients already")
+    refuse(&mut wire, &shared, origin, &Told::fatal("53300", TOO_MANY)).await;
 }
 
 /// Who has signed in, and what the client wants.
@@ -174,7 +168,7 @@ async fn open(wire: &mut Wire, shared: &Shared, origin: Origin) -> Result<Option
 /// Encrypts a connection; whether the client named the protocol.
 async fn encrypt(wire: &mut Wire, tls: &Tls, origin: Origin) -> Result<bool, Ended> {
     wire.encrypt(tls).await.map_err(|error| {
-        tracing::info!(address = %origin, %error, "could not accept TLS connection");
+        tracing::info!(target: "longshore::connection", peer = %origin, %error, "could not accept TLS connection");
         Ended::Gone
     })
 }
@@ -198,7 +192,8 @@ async fn begin(wire: &mut Wire, shared: &Shared, origin: Origin) -> Result<Optio
     let is_tls_required = shared.tls.as_deref().is_some_and(Tls::is_required) && origin != Origin::Socket;
     if is_tls_required && wire.channel.is_none() {
         let message = format!(
-            "connections without TLS are refused: host \"{origin}\", user \"{user}\", database \"{database}\", no encryption"
+            "connections without TLS are refused: host \"{}\", user \"{user}\", database \"{database}\", no encryption",
+            origin.host()
         );
         return Err(fatal("28000", message));
     }

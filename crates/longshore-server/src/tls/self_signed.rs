@@ -73,8 +73,7 @@ pub(super) fn pem(label: &str, bytes: &[u8]) -> String {
         pem.push('\n');
         rest = left;
     }
-    pem.push_str(&format!("-----END {label}-----\n"));
-    pem
+    pem + "-----END " + label + "-----\n"
 }
 
 #[cfg(test)]

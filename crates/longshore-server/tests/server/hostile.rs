@@ -196,8 +196,36 @@ async fn a_fast_end_does_not_wait_for_who_reads_nothing() {
     let mut client = Client::trusted(server.address).await;
     client.send(&message(b'Q', b"SELECT repeat('x', 1000) FROM generate_series(1, 1000000000)\0")).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
+    let begun = Instant::now();
     server.end.send(Shutdown::Fast).unwrap();
-    tokio::time::timeout(PATIENCE, server.task).await.expect("it ends").unwrap();
+    server.task.await.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(8), "its connection need not be cut off: {:?}", begun.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_reads_nothing_can_be_sent_away() {
+    let server = serve(true).await;
+    let mut other = Client::trusted(server.address).await;
+    let mut clients = Vec::new();
+    for sql in [
+        "SELECT repeat('x', 1000) FROM generate_series(1, 1000000000)",
+        "COPY (SELECT repeat('x', 1000) FROM generate_series(1, 1000000000)) TO STDOUT",
+    ] {
+        let mut client = Client::connect(server.address).await;
+        let answers = client.begin("longshore").await;
+        let (_, key) = answers.iter().find(|(kind, _)| *kind == 'K').unwrap();
+        let process = u32::from_be_bytes(key[..4].try_into().unwrap());
+        client.send(&message(b'Q', format!("{sql}\0").as_bytes())).await;
+        clients.push((process, client));
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for (process, _) in &clients {
+        let answers = other.query(&format!("SELECT pg_terminate_backend({process})")).await;
+        assert_eq!(values(&answers), ["t"]);
+    }
+    drop(other);
+    server.end.send(Shutdown::Graceful).unwrap();
+    tokio::time::timeout(PATIENCE, server.task).await.expect("nobody is left").unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
