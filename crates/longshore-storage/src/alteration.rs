@@ -306,7 +306,9 @@ impl Alteration {
     ) -> Result<(), TransactionError> {
         let after = Arc::clone(after.table());
         assert!(after.is_pending(), "what takes the place has not stood before");
-        transaction.swap_table(TableSwap::new(Arc::clone(&self.table), after, keep))
+        let table_swap = TableSwap::new(Arc::clone(&self.table), after, keep);
+        transaction.log_altered(&table_swap, self.transactions.log())?;
+        transaction.swap_table(table_swap)
     }
 
     /// It is committed.

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use crate::log::{Log, LogError, Lsn, Reserved};
 use crate::manager::{RedoLog, Transactions};
 
-pub(crate) mod altered;
+mod altered;
 mod describe;
 mod encode;
 mod error;

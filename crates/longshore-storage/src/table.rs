@@ -369,12 +369,6 @@ impl Table {
         self.slots.vacate(places);
     }
 
-    /// Why a transaction that began at a time cannot write any more.
-    pub(crate) fn altered(&self, start: Time) -> TransactionError {
-        let (retry, by) = (self.visibility.lasts_at(start), self.visibility.closed_by());
-        TransactionError::Altered { relation: self.name(), retry, by }
-    }
-
     /// Takes note that a slot has room, if it has.
     pub(crate) fn list(&self, at: usize) {
         let Some(slot) = self.slots.get(at) else { return };

@@ -15,14 +15,33 @@ use crate::manager::CommitLog;
 use crate::native::embedded::schema_to_bytes;
 use crate::row_id::RowId;
 use crate::table::{ColumnOrigin, RelationId, Table, TableSwap};
+use crate::transaction::Transaction;
 
 /// Where a column comes from.
 pub(super) const KEPT: u8 = 0;
 pub(super) const FILLED: u8 = 1;
 pub(super) const COMPUTED: u8 = 2;
 
-/// Writes an alteration, if its relation is logged: what takes the place is as it was made, and nobody has changed it yet.
-pub(crate) fn encode(
+impl Transaction {
+    /// Logs an alteration that it commits. Nobody has changed yet what takes the place. Without a log nothing is done.
+    ///
+    /// # Errors
+    ///
+    /// When rows cannot be written to the file that they go to.
+    pub(crate) fn log_altered(&mut self, table_swap: &TableSwap, log: &CommitLog) -> Result<(), TransactionError> {
+        let Some(changes) = self.logged_changes()? else { return Ok(()) };
+        let (at, mut files) = (changes.items.len(), Vec::new());
+        if let Err(error) = encode(table_swap, log, &mut changes.items, &mut files) {
+            changes.items.truncate(at);
+            return Err(error);
+        }
+        changes.files.extend(files.into_iter().map(|file| (at, file)));
+        Ok(())
+    }
+}
+
+/// Writes an alteration, if its relation is logged.
+fn encode(
     table_swap: &TableSwap,
     log: &CommitLog,
     record: &mut Vec<u8>,

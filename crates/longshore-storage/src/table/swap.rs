@@ -6,6 +6,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::{ColumnOrigin, Table};
+use crate::error::TransactionError;
 use crate::memory::Memory;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::types::Schema;
@@ -123,6 +124,12 @@ impl Table {
     /// A table that is to take the place of another one, from which its columns come so.
     pub(crate) fn pending(schema: Arc<Schema>, memory: Arc<Memory>, origins: Box<[ColumnOrigin]>) -> Table {
         Table { visibility: VisibilityInterval::pending(), origins, ..Table::new(schema, memory) }
+    }
+
+    /// Why a transaction that began at a time cannot write any more.
+    pub(crate) fn altered(&self, start: Time) -> TransactionError {
+        let (retry, by) = (self.visibility.lasts_at(start), self.visibility.closed_by());
+        TransactionError::Altered { relation: self.name(), retry, by }
     }
 
     /// Whether it has not taken the place yet of the one that it was made of.

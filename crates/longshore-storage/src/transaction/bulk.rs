@@ -11,7 +11,6 @@ use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, WriteError, Writer};
 use crate::error::{AppendedPair, Holder, TransactionError};
 use crate::manager::{Write, WriteKind};
-use crate::redo::altered;
 use crate::relation::Relation;
 use crate::row_id::RowId;
 use crate::sync::atomic::Ordering;
@@ -53,7 +52,7 @@ impl Transaction {
     }
 
     /// Lets a relation take the place of another one when it commits. The transaction alone knows it until then, and goes on
-    /// to change its rows.
+    /// to change its rows. What becomes of it is logged (`redo/altered.rs`).
     pub(crate) fn swap_table(&mut self, table_swap: TableSwap) -> Result<(), TransactionError> {
         let (before, after) = (table_swap.before(), table_swap.after());
         if self.isolation != Isolation::ReadCommitted && before.has_changed_since(self.view.start) {
@@ -61,14 +60,7 @@ impl Transaction {
         }
         // Changes of its rows are logged under its number.
         after.set_relation_id(before.relation_id());
-        let changes = self.set.schema_changes.get_or_insert_default();
-        let (at, mut files) = (changes.items.len(), Vec::new());
-        if let Err(error) = altered::encode(&table_swap, self.manager.log(), &mut changes.items, &mut files) {
-            changes.items.truncate(at);
-            return Err(error);
-        }
-        changes.files.extend(files.into_iter().map(|file| (at, file)));
-        changes.table_swaps.push(table_swap);
+        self.set.schema_changes.get_or_insert_default().table_swaps.push(table_swap);
         Ok(())
     }
 
