@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(of("close C"), CursorStatement::Close(Some("c".to_owned())));
         for (sql, part) in [
             ("DECLARE c CURSOR", "expected FOR, found the end"),
-            ("DECLARE c CURSOR FOR INSERT INTO t VALUES (1)", "line 1, column 22: expected a query, found INSERT"),
+            ("DECLARE c CURSOR FOR INSERT INTO t VALUES (1)", "line 1, column 22: expected a query, found \"INSERT\""),
             ("DECLARE c NO CURSOR FOR SELECT 1", "expected SCROLL"),
             ("FETCH ABSOLUTE FROM c", "expected a number of rows"),
             ("FETCH 99999999999 FROM c", "expected a number of rows"),
