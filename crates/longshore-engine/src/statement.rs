@@ -12,11 +12,13 @@ mod client_settings;
 mod copy;
 mod create;
 mod create_from;
+mod cursor_query;
 mod cursors;
 mod describe;
 mod discard;
 mod drop;
 mod export;
+mod following_settings;
 mod foreign;
 mod grants;
 mod hint;
@@ -29,6 +31,7 @@ mod merge;
 mod nature;
 mod new_folder;
 mod objects;
+mod of_session;
 mod own_block;
 mod own_types;
 mod owner;
@@ -51,7 +54,6 @@ mod run_prepared;
 mod schema_elements;
 mod schemas;
 mod sequence;
-mod session_context;
 mod set_config;
 mod setting_calls;
 mod settings;
@@ -72,9 +74,9 @@ mod with_changes;
 pub(crate) use client_settings::ClientSettings;
 pub(crate) use cursors::Cursors;
 pub(crate) use describe::describe;
-pub(crate) use run_prepared::{Arguments, execute_of_session, execute_prepared};
-pub(crate) use session_context::SessionContext;
-use session_context::{follow_path, settings_behind};
+use following_settings::{follow_path, settings_behind};
+pub(crate) use of_session::execute_of_session;
+pub(crate) use run_prepared::{Arguments, execute_prepared};
 pub(crate) use set_config::begin_session;
 pub use streams::CopyBegin;
 pub(crate) use streams::{SharedWriter, Streams};
@@ -92,9 +94,22 @@ use reset::reset_settings;
 
 use crate::catalog::{Entry, RoleId, SearchPath};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
+use crate::prepared::Shapes;
 use crate::sql::{self, Parsed, build};
 use crate::transaction::{Block, Nature, Rerun, Run, StatementTransaction};
 use crate::{Database, Error, Outcome};
+
+/// What of a session its statements work with.
+pub(crate) struct SessionContext<'a> {
+    pub(crate) database: &'a Arc<Database>,
+    pub(crate) block: &'a mut Block,
+    pub(crate) prepared: &'a mut prepare::Named,
+    pub(crate) streams: &'a mut Streams,
+    pub(crate) settings: &'a mut ClientSettings,
+    pub(crate) shapes: &'a mut Shapes,
+    pub(crate) cursors: &'a mut Cursors,
+    pub(crate) control: &'a Arc<Control>,
+}
 
 /// What a statement works with.
 pub(crate) struct Context<'a> {

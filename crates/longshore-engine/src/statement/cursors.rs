@@ -11,15 +11,31 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 
 use longshore_load::Control;
-use sqlparser::ast::{SetExpr, Statement};
+use sqlparser::ast::Statement;
 
-use super::{Arguments, SessionContext, execute as execute_text, execute_prepared, settings_behind, with_changes};
+use super::cursor_query::check_query;
+use super::{Arguments, SessionContext, execute as execute_text, execute_prepared, settings_behind};
 use crate::prepared::Prepared;
 use crate::sql::cursors::{CursorStatement, Declaration, Fetch};
-use crate::sql::{self, Parsed};
 use crate::transaction::{Block, SessionCursor, micros_now};
 use crate::{Error, ErrorKind, Outcome, ResultColumns, RowStream};
 use rows::FetchedRows;
+
+impl SessionContext<'_> {
+    /// The same, for a part of what is executed.
+    pub(super) fn again(&mut self) -> SessionContext<'_> {
+        SessionContext {
+            database: self.database,
+            block: self.block,
+            prepared: self.prepared,
+            streams: self.streams,
+            settings: self.settings,
+            shapes: self.shapes,
+            cursors: self.cursors,
+            control: self.control,
+        }
+    }
+}
 
 /// The cursors of a session, by name.
 #[derive(Default)]
@@ -119,31 +135,6 @@ fn check(session: &SessionContext<'_>, declaration: &Declaration) -> Result<(), 
     }
     if session.cursors.0.contains_key(&declaration.name) {
         return Err(Error::new(ErrorKind::Coded("42P03"), format!("cursor \"{}\" already exists", declaration.name)));
-    }
-    Ok(())
-}
-
-/// Refuses queries that no cursor is for.
-pub(super) fn check_query(declaration: &Declaration) -> Result<(), Error> {
-    let Parsed::Sql(statement) = sql::parse(&declaration.query)? else {
-        return Err(Error::syntax("DECLARE CURSOR is for queries"));
-    };
-    let Statement::Query(query) = statement.as_ref() else {
-        return Err(Error::new(ErrorKind::Coded("42P11"), "cannot open SELECT INTO as a cursor"));
-    };
-    if with_changes::has_changes(query) || sql::is_change(query) {
-        return Err(Error::unsupported("DECLARE CURSOR must not contain data-modifying statements in WITH"));
-    }
-    let locks =
-        !query.locks.is_empty() || matches!(query.body.as_ref(), SetExpr::Query(inner) if !inner.locks.is_empty());
-    for (is_asked, what) in [
-        (declaration.is_holdable, "DECLARE CURSOR WITH HOLD ... FOR UPDATE"),
-        (declaration.scroll == Some(true), "DECLARE SCROLL CURSOR ... FOR UPDATE"),
-        (declaration.is_insensitive, "DECLARE INSENSITIVE CURSOR ... FOR UPDATE"),
-    ] {
-        if locks && is_asked {
-            return Err(Error::unsupported(format!("{what} is not supported")));
-        }
     }
     Ok(())
 }

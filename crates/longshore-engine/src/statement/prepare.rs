@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{DataType, Expr, Ident, ObjectName, Statement, UnaryOperator, Value};
 
-use super::{cursors, resolve, set_config};
+use super::{cursor_query, resolve, set_config};
 use crate::catalog::{Catalog, SearchPath};
 use crate::prepared::Prepared;
 use crate::sql::cursors::CursorStatement;
@@ -38,7 +38,7 @@ pub(crate) fn typed_in(
     let mut parsed = sql::parse(text)?;
     if let Parsed::Cursor(cursor) = parsed {
         let CursorStatement::Declare(declaration) = *cursor else { return Err(Prepared::refused()) };
-        cursors::check_query(&declaration)?;
+        cursor_query::check_query(&declaration)?;
         let rows = typed_in(&declaration.query, types, catalog, path)?;
         return Ok(rows.declaring(declaration));
     }

@@ -9,12 +9,9 @@ use longshore_storage::Datum;
 use sqlparser::ast::Expr;
 
 use super::shaped::point_query_outcome;
-use super::{
-    Context, SessionContext, cursors, end_of_transaction, execute_tree, foreign, prepare, rights, set_config,
-    setting_calls,
-};
+use super::{Context, SessionContext, end_of_transaction, execute_tree, foreign, prepare, rights, setting_calls};
 use crate::datafusion::Parameters;
-use crate::prepared::{Done, OfSession, PointQueryPlan, Prepared};
+use crate::prepared::{Done, PointQueryPlan, Prepared};
 use crate::report::without;
 use crate::sql::parameters::{bind, literal};
 use crate::sql::shape::Literal;
@@ -26,31 +23,6 @@ use crate::{Error, Outcome};
 pub(crate) enum Arguments<'a> {
     Values(&'a [Datum<'a>]),
     Expressions(&'a [Expr]),
-}
-
-/// Executes a prepared statement that does something to its session.
-pub(crate) async fn execute_of_session(
-    mut session: SessionContext<'_>,
-    prepared: &Prepared,
-    values: &[Datum<'_>],
-) -> Result<Outcome, Error> {
-    match prepared.of_session.as_deref() {
-        Some(OfSession::Declares(declaration)) => {
-            cursors::declare_prepared(session, declaration, prepared, Arguments::Values(values)).await
-        }
-        Some(OfSession::Sets) => {
-            session.block.refuse_if_failed()?;
-            let mut statement = prepared.statement.clone();
-            let texts: Vec<Expr> = values.iter().map(|value| literal(*value)).collect();
-            let bound = prepared.check_count(texts.len()).and_then(|()| bind(&mut statement, &texts));
-            let done = bound.and_then(|()| {
-                let set = set_config::set_config(&mut session, &statement);
-                set.unwrap_or_else(|| Err(Error::internal("the statement sets nothing")))
-            });
-            done.inspect_err(|_| session.block.fail())
-        }
-        None => execute_prepared(session, prepared, Arguments::Values(values)).await,
-    }
 }
 
 /// Executes a prepared statement, in the session's transaction block or in a transaction of its own.

@@ -13,11 +13,11 @@ use datafusion::logical_expr::{
     Volatility,
 };
 
-use super::casts::is_checked;
 use super::element_wise::map_values;
 use super::json_types::name_of;
 use super::nested::cast::cast_to;
 use super::nested::text_out::is_nested;
+use crate::builtin_types::PG_TYPE;
 
 /// Puts functions in the place of such casts.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl FunctionRewrite for NestedCasts {
 
     fn rewrite(&self, expr: Expr, schema: &DFSchema, _config: &ConfigOptions) -> Result<Transformed<Expr>> {
         // What its elements must be, is looked at where it is known (`casts`).
-        if matches!(&expr, Expr::Cast(Cast { field, .. }) if is_checked(field)) {
+        if matches!(&expr, Expr::Cast(Cast { field, .. }) if field.metadata().keys().any(|key| key != PG_TYPE)) {
             return Ok(Transformed::no(expr));
         }
         Self::cast(expr, schema)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::datafusion::functions::casts;
+use crate::datafusion::functions::bytea_text;
 use crate::{Error, ErrorKind};
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -26,7 +26,7 @@ fn notation(name: &str) -> Result<Notation, Error> {
 
 pub(super) fn encoded(bytes: &[u8], name: &str) -> Result<String, Error> {
     Ok(match notation(name)? {
-        Notation::Hex => casts::hex(bytes),
+        Notation::Hex => bytea_text::hex(bytes),
         Notation::Base64 => base64(bytes),
         Notation::Escape => {
             let mut text = String::with_capacity(bytes.len());
@@ -46,9 +46,9 @@ pub(super) fn encoded(bytes: &[u8], name: &str) -> Result<String, Error> {
 
 pub(super) fn decoded(text: &str, name: &str) -> Result<Vec<u8>, Error> {
     match notation(name)? {
-        Notation::Hex => casts::decode_hex(text),
+        Notation::Hex => bytea_text::decode_hex(text),
         Notation::Base64 => of_base64(text),
-        Notation::Escape => casts::decode_escaped(text.as_bytes()),
+        Notation::Escape => bytea_text::decode_escaped(text.as_bytes()),
     }
 }
 

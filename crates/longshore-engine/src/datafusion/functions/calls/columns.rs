@@ -11,7 +11,7 @@ use datafusion::arrow::datatypes::{ArrowPrimitiveType, DataType, Float64Type, In
 use datafusion::common::{Result, internal_err};
 
 use super::{Given, Kind, Value};
-use crate::datafusion::functions::casts;
+use crate::datafusion::functions::bytea_text;
 
 /// An argument, row by row.
 pub(super) enum Column {
@@ -39,7 +39,7 @@ impl Column {
             return Ok(Self::Bool(array.as_boolean().clone()));
         }
         if kind == Kind::Bytes && array.data_type().is_string() {
-            return Ok(Self::Bytes(casts::bytes_of_texts(array)?.as_binary_view().clone()));
+            return Ok(Self::Bytes(bytea_text::bytes_of_texts(array)?.as_binary_view().clone()));
         }
         let options = CastOptions { safe: false, ..CastOptions::default() };
         let array = cast_with_options(array, &kind.data_type(), &options)?;
