@@ -31,6 +31,8 @@ settings.configure(
     ],
     DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
     USE_TZ=True,
+    # Nothing is served.
+    SILENCED_SYSTEM_CHECKS=["admin.E403", "admin.E408", "admin.E409", "admin.E410"],
 )
 django.setup()
 
@@ -59,7 +61,7 @@ def test_migrations_went_through_and_are_found_again():
     assert {"auth_user", "django_migrations", "django_session", "django_app_book"} <= tables
     assert Permission.objects.count() > 20
     call_command("migrate", run_syncdb=True, verbosity=0)
-    call_command("check", "auth", "contenttypes", "django_app", databases=["default"])
+    call_command("check", databases=["default"])
     with connection.cursor() as cursor:
         constraints = connection.introspection.get_constraints(cursor, "django_app_book")
         assert constraints["price_is_not_negative"]["check"]
