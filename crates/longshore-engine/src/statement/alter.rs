@@ -18,9 +18,9 @@ mod references;
 mod rename;
 mod views;
 
-use sqlparser::ast::{AlterColumnOperation, AlterIndexOperation, AlterTableOperation, ObjectName, RenameTableNameKind};
-
 use std::sync::Arc;
+
+use sqlparser::ast::{AlterColumnOperation, AlterIndexOperation, AlterTableOperation, ObjectName, RenameTableNameKind};
 
 use draft::{Draft, DraftKey};
 

@@ -88,7 +88,7 @@ async fn errors_say_what_they_are_about() {
     let cases: Vec<(String, ErrorKind, About<'_>)> = vec![
         (
             format!("COPY t FROM '{bad}'"),
-            ErrorKind::Data,
+            ErrorKind::InvalidText,
             (Some(&bad), Some(2), Some(6), [None, Some("b"), None, Some("x")]),
         ),
         (

@@ -13,7 +13,7 @@ use sqlparser::ast::{Expr, LimitClause, Statement, UnaryOperator};
 
 use super::draft::{Draft, Values};
 use super::{references, views};
-use crate::catalog::{Catalog, Change, Check, Entry, Table};
+use crate::catalog::{Catalog, Change, Check, Entry, Key, Table};
 use crate::datafusion::{ExecutionContext, FoundRows, NamedInputs, ROW_COLUMN};
 use crate::sql::{build, names};
 use crate::statement::Context;
@@ -46,7 +46,8 @@ pub(super) async fn replace(context: &Context<'_>, mut draft: Draft) -> Result<(
     } else {
         let (alteration, relation) = reshape(context, &draft, &schema, alteration).await?;
         let alteration = compute(context, &draft, &schema, alteration, &relation, &look).await?;
-        add_keys(context, &draft, &relation).await?;
+        let new = draft.rules().keys.into_iter().zip(&draft.keys).filter(|(_, key)| key.from.is_none());
+        add_keys(context, new.map(|(key, _)| key).collect(), &relation).await?;
         draft.storage.apply(&relation);
         in_block::join(context, &alteration, &before, &relation)?;
         (alteration, relation)
@@ -162,14 +163,12 @@ async fn compute(
     .await
 }
 
-/// Builds the indexes of keys that are new.
-async fn add_keys(context: &Context<'_>, draft: &Draft, relation: &Arc<Relation>) -> Result<(), Error> {
-    let new = draft.rules().keys.into_iter().zip(&draft.keys).filter(|(_, key)| key.from.is_none());
-    let new: Vec<_> = new.map(|(key, _)| key).collect();
+/// Builds the indexes of keys.
+async fn add_keys(context: &Context<'_>, keys: Vec<Key>, relation: &Arc<Relation>) -> Result<(), Error> {
     let relation = Arc::clone(relation);
     blocking::run(context.control, move |control| {
         let is_cancelled = || control.is_cancelled();
-        for key in new.into_iter().filter(|key| !key.columns.is_empty()) {
+        for key in keys.into_iter().filter(|key| !key.columns.is_empty()) {
             let uniqueness = if key.role.is_unique() { Uniqueness::Unique } else { Uniqueness::Multiple };
             relation.create_index_unless(&key.name, &key.columns, key.index, uniqueness, &is_cancelled)?;
         }

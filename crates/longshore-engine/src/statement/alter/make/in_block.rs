@@ -6,18 +6,18 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use longshore_storage::{Alteration, Relation, Schema, Uniqueness};
+use longshore_storage::{Alteration, Relation, Schema};
 use sqlparser::ast::{Expr, Statement, Value};
 
 use super::super::draft::{Draft, Values};
 use super::super::references::Bound;
 use super::super::views;
-use super::{enter, query_altered};
-use crate::catalog::{Key, Table};
+use super::{add_keys, enter, query_altered};
+use crate::Error;
+use crate::catalog::Table;
 use crate::sql::{build, names};
 use crate::statement::change::rows_of_target;
 use crate::statement::{Context, foreign};
-use crate::{Error, blocking};
 
 /// Whether the block has changed rows of a table from before it, and not undone that.
 pub(super) fn has_changed(context: &Context<'_>, table: &Table) -> Result<bool, Error> {
@@ -46,16 +46,7 @@ pub(super) async fn rewrite(
 ) -> Result<(Alteration, Arc<Relation>), Error> {
     let relation = Arc::new(alteration.renewed(&draft.name, schema));
     draft.storage.apply(&relation);
-    let keys: Vec<Key> = draft.rules().keys;
-    let keyed = Arc::clone(&relation);
-    blocking::run(context.control, move |_| {
-        for key in keys.iter().filter(|key| !key.columns.is_empty()) {
-            let uniqueness = if key.role.is_unique() { Uniqueness::Unique } else { Uniqueness::Multiple };
-            keyed.create_index(&key.name, &key.columns, key.index, uniqueness)?;
-        }
-        Ok(())
-    })
-    .await?;
+    add_keys(context, draft.rules().keys, &relation).await?;
     join(context, &alteration, &draft.before, &relation)?;
     write_rows(context, draft, &relation).await?;
     Ok((alteration, relation))
