@@ -188,7 +188,7 @@ enum Command {
     Demo(DemoArgs),
     /// Serve a database to programs that speak PostgreSQL's protocol
     #[command(after_help = serve::EXAMPLES)]
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Look for damage in a durable database, or in a backup, that nobody has open; the exit status says whether it is sound
     Check {
         /// Directory of the database

@@ -257,9 +257,9 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
         && roles::is_of_several_steps(statement)
         && !session.block.is_open()
     {
-        return own_block::execute(session, parsed).await;
+        return Box::pin(own_block::execute(session, parsed)).await;
     }
-    run(session, parsed, sql, &path).await
+    Box::pin(run(session, parsed, sql, &path)).await
 }
 
 /// Runs the statement of `sql` as often as it has to be.

@@ -58,7 +58,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
     log_level: LogLevel,
 
-    /// How many statements pg_stat_statements tells apart, at most; 0 measures none
+    /// How many different statements are measured, at most; 0 measures none
     #[arg(long, value_name = "N", default_value_t = 5000)]
     track_statements: usize,
 

@@ -126,7 +126,7 @@ pub(super) struct Digits<'a> {
     pub(super) sign: u16,
     scale: u16,
     /// Two bytes each.
-    digits: &'a [u8],
+    bytes: &'a [u8],
 }
 
 impl<'a> Digits<'a> {
@@ -135,7 +135,7 @@ impl<'a> Digits<'a> {
             return Err(Malformed::Binary);
         }
         let (count, weight, sign, scale) = (bytes.get_u16(), bytes.get_i16(), bytes.get_u16(), bytes.get_u16());
-        let read = Self { weight: weight.into(), sign, scale, digits: bytes };
+        let read = Self { weight: weight.into(), sign, scale, bytes };
         let is_sound = bytes.len() == usize::from(count) * 2
             && scale <= SCALE_MAX
             && matches!(sign, 0 | NEGATIVE | NAN | INFINITY | NEGATIVE_INFINITY)
@@ -144,12 +144,12 @@ impl<'a> Digits<'a> {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = u16> {
-        self.digits.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
+        self.bytes.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
     }
 
     /// The digit `place` digits behind the first one, 0 where there is none.
     fn at(&self, place: i32) -> u16 {
-        let pair = usize::try_from(place).ok().and_then(|place| self.digits.get(place * 2..place * 2 + 2));
+        let pair = usize::try_from(place).ok().and_then(|place| self.bytes.get(place * 2..place * 2 + 2));
         pair.map_or(0, |pair| u16::from_be_bytes([pair[0], pair[1]]))
     }
 }

@@ -30,7 +30,9 @@ impl RowWriter for BinaryWriter {
             .map_err(|_| LoadError::Query("a row has more columns than the binary format has room for".to_owned()))?;
         for row in 0..batch.num_rows() {
             out.extend_from_slice(&count.to_be_bytes());
-            columns.iter().for_each(|(array, binaries)| binaries.write_field(array, row, out));
+            for (array, binaries) in &columns {
+                binaries.write_field(array, row, out);
+            }
         }
         Ok(())
     }

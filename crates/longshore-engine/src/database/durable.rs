@@ -113,7 +113,7 @@ impl Durable {
         self.counts.add(began.elapsed(), written.is_ok());
         match &written {
             Ok(()) => {
-                tracing::info!(target: "longshore::checkpoint", seconds, log_bytes = bytes, "checkpoint complete")
+                tracing::info!(target: "longshore::checkpoint", seconds, log_bytes = bytes, "checkpoint complete");
             }
             Err(error) => tracing::error!(target: "longshore::checkpoint", seconds, %error, "checkpoint failed"),
         }

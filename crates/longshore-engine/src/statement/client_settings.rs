@@ -265,7 +265,7 @@ impl ClientSettings {
         let of = |name: &str| self.values.get(name).map(String::as_str);
         let slow = of("log_min_duration_statement").filter(|shown| *shown != "-1");
         let waits = of("log_lock_waits") == Some("on");
-        let deadlock_timeout = || of("deadlock_timeout").map_or(DEADLOCK_TIMEOUT, |shown| times::at_once(shown));
+        let deadlock_timeout = || of("deadlock_timeout").map_or(DEADLOCK_TIMEOUT, times::at_once);
         Logging { slow_statements: slow.map(times::at_once), lock_waits: waits.then(deadlock_timeout) }
     }
 

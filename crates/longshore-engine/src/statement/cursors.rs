@@ -62,7 +62,7 @@ pub(super) fn execute<'a>(
                 let checked = check_query(&declaration).and_then(|()| check(&session, &declaration));
                 match checked {
                     Ok(()) => {
-                        let rows = execute_text(session.again(), &declaration.query).await?;
+                        let rows = Box::pin(execute_text(session.again(), &declaration.query)).await?;
                         declare(&mut session, declaration, rows).await
                     }
                     Err(error) => Err(error),

@@ -38,7 +38,7 @@ pub(crate) async fn describe(session: SessionContext<'_>, prepared: &Prepared) -
 
 async fn of_statement(context: &Context<'_>, prepared: &Prepared) -> Result<Description, Error> {
     if let Some(OfSession::Sets) = prepared.of_session.as_deref() {
-        return set_config::describe(&prepared.statement, prepared.parameters());
+        return Ok(set_config::describe(&prepared.statement, prepared.parameters()));
     }
     if let Some(described) = of_point_query(context, prepared) {
         return Ok(described);
@@ -108,7 +108,7 @@ impl Describing<'_> {
                 Statement::Insert(insert) => self.insert(&insert).await,
                 Statement::Update(update) => self.update(&update).await,
                 Statement::Delete(delete) => self.delete(&delete).await,
-                Statement::Merge(merge) => self.merge(merge).await,
+                Statement::Merge(merge) => Box::pin(self.merge(merge)).await,
                 other => Err(refused(&refuse::name(&other))),
             }
         })

@@ -29,7 +29,7 @@ pub(super) fn calls_it(statement: &Statement) -> bool {
 }
 
 /// What such a statement takes, so many parameters, and gives.
-pub(super) fn describe(statement: &Statement, parameters: usize) -> Result<Description, Error> {
+pub(super) fn describe(statement: &Statement, parameters: usize) -> Description {
     const BOOL: u32 = 16;
     const TEXT: u32 = 25;
     let mut types = vec![TEXT; parameters];
@@ -45,7 +45,7 @@ pub(super) fn describe(statement: &Statement, parameters: usize) -> Result<Descr
     let fields = calls.iter().map(|(_, heading)| Field::new(heading, DataType::Utf8, true));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let columns = schema.fields().iter().map(|field| TypeId::of_values(field.data_type())).collect();
-    Ok(Description { parameters: types, columns: Some(ResultColumns { schema, types: columns }) })
+    Description { parameters: types, columns: Some(ResultColumns { schema, types: columns }) }
 }
 
 /// The calls that a statement consists of, if one of them is of this function.

@@ -154,7 +154,7 @@ impl Block {
             deadlock()
         })?;
         let Some(_wait) = wait else { return Ok(()) };
-        let told = Told { pid, began: Instant::now(), is_told: AtomicBool::new(false) };
+        let told = Told { pid, began: Instant::now(), was_written: AtomicBool::new(false) };
         let tell = async {
             if let Some(after) = self.logging.lock_waits {
                 tokio::time::sleep(after).await;
@@ -186,7 +186,7 @@ impl Block {
 struct Told {
     pid: Option<i32>,
     began: Instant,
-    is_told: AtomicBool,
+    was_written: AtomicBool,
 }
 
 impl Told {
@@ -196,12 +196,12 @@ impl Told {
         let holder = sessions.iter().find(|session| session.is(blocker)).map(|session| session.pid());
         let waited_ms = self.began.elapsed().as_secs_f64() * 1e3;
         tracing::info!(target: "longshore::locks", pid = self.pid, holder, waited_ms, "still waiting for a lock");
-        self.is_told.store(true, Ordering::Relaxed);
+        self.was_written.store(true, Ordering::Relaxed);
     }
 
     /// It is over.
     fn tell_end(&self) {
-        if self.is_told.load(Ordering::Relaxed) {
+        if self.was_written.load(Ordering::Relaxed) {
             let waited_ms = self.began.elapsed().as_secs_f64() * 1e3;
             tracing::info!(target: "longshore::locks", pid = self.pid, waited_ms, "the wait for a lock is over");
         }

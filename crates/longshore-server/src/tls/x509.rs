@@ -122,7 +122,7 @@ mod tests {
         }
         for _ in 0..20_000 {
             let mut bytes = whole.clone();
-            for _ in 0..1 + random.below(4) {
+            for _ in 0..=random.below(4) {
                 let at = random.below(bytes.len());
                 bytes[at] = random.below(256) as u8;
             }

@@ -73,7 +73,7 @@ async fn messages_with_any_byte_changed_end_nothing_but_their_connection() {
     let (messages, mut random) = (messages(), Random::new(3));
     for _ in 0..300 {
         let mut bytes = Vec::new();
-        for _ in 0..1 + random.below(6) {
+        for _ in 0..=random.below(6) {
             let mut message = messages[random.below(messages.len())].clone();
             if random.below(2) == 0 {
                 // Not of the length, or most would wait for more.

@@ -247,7 +247,9 @@ impl SystemFunction {
                         lists.append_null();
                         continue;
                     };
-                    ints.iter().for_each(|int| lists.values().append_option(i32::try_from(*int).ok()));
+                    for int in ints {
+                        lists.values().append_option(i32::try_from(*int).ok());
+                    }
                     lists.append(true);
                 }
                 Arc::new(lists.finish())

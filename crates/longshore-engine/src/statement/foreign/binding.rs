@@ -41,7 +41,7 @@ pub(crate) fn bind(
         return Ok(table.relation.add_foreign_key_unless(rules, &parent.relation, &index, is_trusted, is_cancelled)?);
     };
     let both = (&*table.relation, &*parent.relation);
-    transaction.with(|transaction| Ok(transaction.add_foreign_key(rules, both, &index, is_trusted, is_cancelled)?))
+    transaction.with(|transaction| transaction.add_foreign_key(rules, both, &index, is_trusted, is_cancelled))
 }
 
 /// What a foreign key is to storage, and the index that it refers by.

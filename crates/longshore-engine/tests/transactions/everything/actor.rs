@@ -147,6 +147,7 @@ pub(super) fn state(error: &Error, what: &str) -> Option<&'static str> {
         | ErrorKind::DivisionByZero
         | ErrorKind::Cardinality
         | ErrorKind::TooLong
+        | ErrorKind::InvalidText
         | ErrorKind::Data => Some(error.kind().sqlstate()),
         other => panic!("{what}: {other:?}: {error}"),
     }

@@ -34,7 +34,7 @@ pub(super) fn join(
 ) -> Result<(), Error> {
     let Some(block) = context.block_transaction() else { return Ok(()) };
     let keep = Arc::clone(before);
-    block.with(|transaction| Ok(alteration.join(relation, keep, transaction)?))
+    block.with(|transaction| alteration.join(relation, keep, transaction))
 }
 
 /// Writes the rows as the block sees them to a relation of their own.
@@ -127,7 +127,7 @@ pub(super) async fn replace_new(context: &Context<'_>, mut draft: Draft) -> Resu
             super::validate(context, &table, &check.check, context.transaction).await?;
         }
         // So that nothing refers to anything from there.
-        context.transaction.with(|transaction| Ok(transaction.truncate(&before.relation)?))?;
+        context.transaction.with(|transaction| transaction.truncate(&before.relation))?;
     }
     let look = context.transaction.beside(&context.database.transactions, None);
     let as_altered = context.transaction.beside(&context.database.transactions, Some(Arc::clone(&table)));
