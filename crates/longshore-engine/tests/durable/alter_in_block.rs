@@ -57,7 +57,9 @@ async fn contents(session: &mut Session) -> String {
         // A query that fails would be the end of the block.
         let is_there = format!("SELECT count(*) FROM pg_class WHERE relname = '{table}'");
         if crate::described::rows(session, &is_there).await.trim() == "1" {
-            all += &format!("--- {table}\n");
+            all += "--- ";
+            all += table;
+            all.push('\n');
             all += &crate::described::rows(session, &format!("SELECT * FROM {table} ORDER BY id")).await;
         }
     }
