@@ -51,7 +51,7 @@ pub(super) fn step() -> Result<Outcome, String> {
     // Regions are freed by unmapping, and threads end with the process: leaks are not what is looked for.
     test.env("ASAN_OPTIONS", "detect_leaks=0:abort_on_error=0");
     // Of tests that push much through the decoders, a part: each access is checked.
-    test.env("LONGSHORE_TEST_SHARE", "16");
+    test.env("LONGSHORE_TEST_SHARE", "10");
     run(&mut test)?;
     Ok(Outcome::Passed)
 }
