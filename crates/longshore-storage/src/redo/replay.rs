@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::error::{ReplayError, ReplayProblem};
 use super::item::{ItemKind, next_item};
@@ -25,6 +25,7 @@ use crate::log::Lsn;
 use crate::manager::Transactions;
 use crate::memory::Memory;
 use crate::relation::Relation;
+use crate::sync::brief::Mutex;
 use crate::table::RelationId;
 use crate::threads::in_threads;
 use crate::types::Schema;
