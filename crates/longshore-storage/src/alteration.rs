@@ -9,8 +9,10 @@
 //! start, to the commit that puts another one there.
 //!
 //! Invariants.
-//! 1. When a relation is altered, every change of it is committed: it is closed first, and then waited for.
-//! 2. Rows are written to at most one of the two: to the one before until it is closed, to the other after the commit.
+//! 1. When a relation is reshaped, every change of it is committed: it is closed first, and then waited for. A transaction
+//!    that has changed it and alters it writes its rows anew instead ([`Alteration::renewed`]).
+//! 2. Rows are written to at most one of the two: to the one before until it is closed, to the other after the commit, and
+//!    by the transaction that commits it from [`Alteration::join`] on.
 //! 3. Who began before the commit reads the one before, which has his versions; who begins later reads the other, in
 //!    which all rows were always there. Which it is, the caller finds out by [`Relation::is_current_at`].
 //! 4. What somebody who may write has read of the one before is no longer held against what others write: he fails at
