@@ -9,7 +9,8 @@ shared_buffers. As root, PostgreSQL's programs run as `nobody`.
 
 The cases: point selects by prepared statements (`pgbench -S -M prepared`) with one client and with 16, and the CPU time of the
 servers for each; TPC-B at READ COMMITTED with 8 clients, with safe commits and with `synchronous_commit = off`; `\\copy` of
-TPC-H's lineitem by psql, COPY FROM STDIN from a client that only sends, COPY TO STDOUT to one that only reads.
+TPC-H's lineitem by psql, COPY FROM STDIN from a client that only sends, COPY TO STDOUT to one that only reads, and all its rows
+fetched as binary values; the 99th percentile of the times of point selects, alone and beside TPC-H's query 1.
 """
 
 import argparse
@@ -22,12 +23,18 @@ import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 
 LINEITEM = """CREATE TABLE lineitem (l_orderkey bigint, l_partkey bigint, l_suppkey bigint, l_linenumber int,
     l_quantity numeric(15,2), l_extendedprice numeric(15,2), l_discount numeric(15,2), l_tax numeric(15,2),
     l_returnflag char(1), l_linestatus char(1), l_shipdate date, l_commitdate date, l_receiptdate date,
     l_shipinstruct char(25), l_shipmode char(10), l_comment varchar(44))"""
+
+
+QUERY_1 = """SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice), sum(l_extendedprice * (1 - l_discount)),
+    sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)), avg(l_quantity), avg(l_extendedprice), avg(l_discount), count(*)
+    FROM lineitem WHERE l_shipdate <= date '1998-09-02' GROUP BY 1, 2 ORDER BY 1, 2"""
 
 
 class Server:
@@ -158,8 +165,20 @@ class Raw:
         self.until(b"Z")
 
     def copy_out(self, table):
-        """The number of bytes that come; they are not looked at."""
         self.query(f"COPY {table} TO STDOUT (FORMAT csv)")
+        self.skip()
+
+    def fetch_binary(self, table):
+        """All rows by the extended protocol, values as bytes."""
+        parse = b"\0" + f"SELECT * FROM {table}".encode() + b"\0" + struct.pack("!h", 0)
+        bind = b"\0\0" + struct.pack("!hhhh", 0, 0, 1, 1)
+        execute = b"\0" + struct.pack("!i", 0)
+        messages = ((b"P", parse), (b"B", bind), (b"E", execute), (b"S", b""))
+        self.socket.sendall(b"".join(kind + struct.pack("!i", len(body) + 4) + body for kind, body in messages))
+        self.skip()
+
+    def skip(self):
+        """The number of bytes that come until the server is ready; they are not looked at."""
         buffer, total, tail = bytearray(1 << 20), 0, b""
         view = memoryview(buffer)
         while True:
@@ -179,6 +198,36 @@ def pgbench(server, seconds, *arguments):
     rate = float(re.search(r"tps = ([0-9.]+)", out)[1])
     done = int(re.search(r"transactions actually processed: ([0-9]+)", out)[1])
     return rate, (server.cpu() - began) / done * 1e6
+
+
+def latencies(server, seconds, folder):
+    """The 99th percentile of the times of point selects of one client, in microseconds."""
+    with tempfile.TemporaryDirectory(dir=folder) as log:
+        server.run(["pgbench", "-n", "-S", "-M", "prepared", "-T", str(seconds), "-l", "--log-prefix", f"{log}/times"])
+        lines = [line for file in pathlib.Path(log).iterdir() for line in file.read_text().splitlines()]
+    times = sorted(int(line.split()[2]) for line in lines)
+    return times[len(times) * 99 // 100]
+
+
+class Beside:
+    """A query that runs again and again."""
+
+    def __init__(self, server, sql):
+        self.server, self.sql, self.runs, self.is_over = server, sql, 0, False
+        self.thread = threading.Thread(target=self.work)
+
+    def work(self):
+        while not self.is_over:
+            self.server.sql(self.sql)
+            self.runs += 1
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.is_over = True
+        self.thread.join()
 
 
 def timed(act):
@@ -202,14 +251,14 @@ def main():
         lineitem = next((folder / "tpch").glob("lineitem*"))
         servers = [start_longshore(options.longshore, folder), start_postgresql(folder)]
         try:
-            measure(servers, lineitem, options)
+            measure(servers, lineitem, folder, options)
         finally:
             for server in servers:
                 server.process.terminate()
                 server.process.wait()
 
 
-def measure(servers, lineitem, options):
+def measure(servers, lineitem, folder, options):
     found = {}
 
     def note(case, server, value):
@@ -241,11 +290,19 @@ def measure(servers, lineitem, options):
                 server.sql(LINEITEM)
                 note(f"{name}, MB/s", server, size / timed(load) / 1e6)
             note("COPY TO STDOUT, MB/s", server, size / timed(lambda: Raw(server).copy_out("lineitem")) / 1e6)
+            note("rows fetched as binary values, s", server, timed(lambda: Raw(server).fetch_binary("lineitem")))
+        for server in servers:
+            alone = latencies(server, options.seconds, folder)
+            with Beside(server, QUERY_1) as query:
+                beside = latencies(server, options.seconds, folder)
+            note("point selects, 99th percentile alone, µs", server, alone)
+            note("point selects, 99th percentile beside query 1, µs", server, beside)
+            note("query 1 beside point selects, s", server, options.seconds / max(query.runs, 1))
     print("\nBest runs:")
     for case, of in found.items():
-        best = min if "CPU" in case else max
+        best = min if case.endswith(("µs", ", s")) else max
         one, other = best(of["longshore"]), best(of["postgresql"])
-        print(f"{case:45} {one:12.4g} {other:12.4g} {one / other:7.2f}")
+        print(f"{case:50} {one:12.4g} {other:12.4g} {one / other:7.2f}")
 
 
 if __name__ == "__main__":

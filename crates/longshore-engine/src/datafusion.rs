@@ -28,6 +28,7 @@ pub fn nested_texts(array: &arrow_array::ArrayRef) -> Option<arrow_array::String
     functions::nested::text_out::of_nested(array)
 }
 
+pub(crate) use ::datafusion::common::utils::memory::RecordBatchMemoryCounter;
 pub(crate) use datums::datum;
 pub(crate) use dml::found_rows::{FoundRows, concat, fetch_rows, rows_with_numbers, take};
 pub(crate) use files::TextTable;

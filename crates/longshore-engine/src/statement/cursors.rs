@@ -19,7 +19,7 @@ use crate::prepared::Prepared;
 use crate::sql::cursors::{CursorStatement, Declaration, Fetch};
 use crate::transaction::{Block, SessionCursor, micros_now};
 use crate::{Error, ErrorKind, Outcome, ResultColumns, RowStream};
-use rows::FetchedRows;
+use rows::{FetchedRows, Room};
 
 impl SessionContext<'_> {
     /// The same, for a part of what is executed.
@@ -112,7 +112,9 @@ async fn declare(session: &mut SessionContext<'_>, declaration: Declaration, row
         return Err(Error::internal("the query of a cursor gave no rows"));
     };
     let keeps_all = declaration.scroll == Some(true);
-    let mut rows = FetchedRows::new(rows, keeps_all);
+    let limit = session.block.numbers().query_limits().and_then(|limits| limits.memory);
+    let room = Room::new(session.database.memory(), limit);
+    let mut rows = FetchedRows::new(rows, keeps_all, room);
     let is_open = session.block.is_open();
     if !is_open {
         // Its transaction has ended with the statement.

@@ -1,6 +1,7 @@
 //! Tests of the engine by what its sessions answer. One program has them all, since each program links DataFusion.
 
 mod cancel;
+mod cursors;
 mod described;
 mod dialects;
 mod in_situ;

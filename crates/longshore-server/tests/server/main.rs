@@ -9,6 +9,7 @@ mod limits;
 mod monitoring;
 mod scram;
 mod tls;
+mod tokio_postgres;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

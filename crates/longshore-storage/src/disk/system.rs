@@ -78,17 +78,26 @@ impl Disk for SystemDisk {
             Err(TryLockError::Error(error)) => return Err(refused(error)),
         }
         file.set_len(0).and_then(|()| writeln!(file, "process {}", std::process::id())).map_err(refused)?;
-        Ok(Box::new(SystemLock { _file: file }))
+        Ok(Box::new(SystemLock { file }))
     }
 }
 
-/// A locked file: closing it frees the lock.
+/// A locked file.
 #[derive(Debug)]
 struct SystemLock {
-    _file: File,
+    file: File,
 }
 
 impl DiskLock for SystemLock {}
+
+impl Drop for SystemLock {
+    /// Closing the file would free the lock only when no other process has it: one that another thread is about to start has it
+    /// from its fork to its exec.
+    fn drop(&mut self) {
+        // What fails here frees the lock when the file is closed.
+        let _ = self.file.unlock();
+    }
+}
 
 #[derive(Debug)]
 struct SystemFile {
@@ -174,6 +183,19 @@ mod tests {
         assert!(error.to_string().contains(&expected), "{error}");
         drop(held);
         SystemDisk.lock(&path).expect("it was freed");
+    }
+
+    #[test]
+    fn a_lock_ends_though_another_process_has_the_file() {
+        let folder = folder();
+        let path = folder.path().join("lock");
+        let file = OpenOptions::new().write(true).create_new(true).open(&path).expect("a file can be made");
+        file.try_lock().expect("nobody holds it");
+        // As a process that is started at this moment.
+        let inherited = file.try_clone().expect("a file can be shared");
+        drop(SystemLock { file });
+        SystemDisk.lock(&path).expect("it was freed");
+        drop(inherited);
     }
 
     #[test]

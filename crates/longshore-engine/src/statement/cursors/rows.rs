@@ -8,8 +8,9 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use futures::StreamExt;
 use longshore_load::Control;
+use longshore_storage::{Memory, Reservation};
 
-use crate::datafusion::take;
+use crate::datafusion::{RecordBatchMemoryCounter, take};
 use crate::sql::cursors::Direction;
 use crate::{Error, ErrorKind, ResultColumns, RowStream, TypeId};
 
@@ -23,7 +24,8 @@ pub(super) struct FetchedRows {
     /// `None` once all are read.
     coming: Option<RowStream>,
     /// Rows that were read: all, or those behind the place.
-    kept: VecDeque<RecordBatch>,
+    kept: VecDeque<Kept>,
+    room: Room,
     /// Rows that were read and are not kept any more.
     dropped: u64,
     /// Rows that were read.
@@ -34,10 +36,52 @@ pub(super) struct FetchedRows {
     scrolls: bool,
 }
 
+/// Rows, and the memory that they take beside those that are kept with them.
+struct Kept {
+    rows: RecordBatch,
+    memory: Reservation,
+}
+
+/// Where the memory of kept rows is counted.
+pub(super) struct Room {
+    memory: Arc<Memory>,
+    /// What all kept rows of one cursor may take: `query_memory_limit`.
+    limit: usize,
+    taken: usize,
+    counter: RecordBatchMemoryCounter,
+}
+
+impl Room {
+    pub(super) fn new(memory: &Arc<Memory>, limit: Option<usize>) -> Self {
+        let (limit, counter) = (limit.unwrap_or(usize::MAX), RecordBatchMemoryCounter::new());
+        Self { memory: Arc::clone(memory), limit, taken: 0, counter }
+    }
+
+    /// Counts rows in: what they share with those before counts once.
+    fn take(&mut self, rows: RecordBatch) -> Result<Kept, Error> {
+        let bytes = self.counter.count_batch(&rows);
+        if self.taken + bytes > self.limit {
+            let message = "the rows that the cursor keeps take more than query_memory_limit";
+            return Err(Error::new(ErrorKind::Memory, message));
+        }
+        let mut memory = Reservation::new(&self.memory);
+        memory.grow(bytes)?;
+        self.taken += bytes;
+        Ok(Kept { rows, memory })
+    }
+
+    /// Counts rows out that are given up.
+    fn give_back(&mut self, kept: Kept) {
+        self.taken -= kept.memory.bytes();
+        // Memory that is free may come again as that of other rows.
+        self.counter = RecordBatchMemoryCounter::new();
+    }
+}
+
 impl FetchedRows {
-    pub(super) fn new(rows: RowStream, scrolls: bool) -> Self {
+    pub(super) fn new(rows: RowStream, scrolls: bool, room: Room) -> Self {
         let (schema, types) = (Arc::clone(rows.schema()), rows.types());
-        Self { schema, types, coming: Some(rows), kept: VecDeque::new(), dropped: 0, read: 0, place: 0, scrolls }
+        Self { schema, types, coming: Some(rows), kept: VecDeque::new(), room, dropped: 0, read: 0, place: 0, scrolls }
     }
 
     pub(super) fn columns(&self) -> ResultColumns {
@@ -63,8 +107,9 @@ impl FetchedRows {
             };
             match next.transpose()? {
                 Some(batch) => {
-                    self.read += batch.num_rows() as u64;
-                    self.kept.push_back(batch);
+                    let rows = batch.num_rows() as u64;
+                    self.kept.push_back(self.room.take(batch)?);
+                    self.read += rows;
                 }
                 None => self.coming = None,
             }
@@ -157,7 +202,7 @@ impl FetchedRows {
     fn rows(&self, first: u64, last: u64) -> Vec<RecordBatch> {
         let mut batches = Vec::new();
         let mut before = self.dropped;
-        for batch in &self.kept {
+        for Kept { rows: batch, .. } in &self.kept {
             let rows = batch.num_rows() as u64;
             // Numbers of rows begin with 1.
             let (from, to) = (first.max(before + 1), last.min(before + rows));
@@ -172,12 +217,17 @@ impl FetchedRows {
 
     /// Gives up rows that will not be asked for again.
     fn forget(&mut self) {
-        while !self.scrolls
-            && let Some(batch) = self.kept.front()
-            && self.dropped + batch.num_rows() as u64 <= self.place
-        {
-            self.dropped += batch.num_rows() as u64;
-            self.kept.pop_front();
+        if self.scrolls {
+            return;
+        }
+        let (dropped, place) = (&mut self.dropped, self.place);
+        let mut is_behind = |kept: &mut Kept| {
+            let is_behind = *dropped + kept.rows.num_rows() as u64 <= place;
+            *dropped += if is_behind { kept.rows.num_rows() as u64 } else { 0 };
+            is_behind
+        };
+        while let Some(kept) = self.kept.pop_front_if(&mut is_behind) {
+            self.room.give_back(kept);
         }
     }
 }
@@ -198,7 +248,8 @@ mod tests {
                 .expect("a batch")
         };
         let batches: Vec<_> = values.chunks(3).map(|values| Ok(batch(values))).collect();
-        FetchedRows::new(RowStream::new(batch(&[]).schema(), futures::stream::iter(batches)), scrolls)
+        let room = Room::new(&Memory::new(None), None);
+        FetchedRows::new(RowStream::new(batch(&[]).schema(), futures::stream::iter(batches)), scrolls, room)
     }
 
     /// What PostgreSQL's rules give: each row by itself, all of them there.
