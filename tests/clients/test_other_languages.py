@@ -1,4 +1,4 @@
-"""Programs of other languages: JDBC, pgx, node-postgres. One whose tools or packages are not there is skipped."""
+"""Programs of other languages: JDBC, pgx, node-postgres, tokio-postgres. One whose tools or packages are not there is skipped."""
 
 import os
 import pathlib
@@ -26,8 +26,8 @@ def _copied(folder):
     return copy
 
 
-def _run(command, cwd):
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600)
+def _run(command, cwd, environment=None):
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -49,6 +49,14 @@ def test_pgx():
     folder = _copied("go")
     _prepare(["go", "mod", "download"], folder)
     _run(["go", "test", "-count=1", "./..."], folder)
+
+
+def test_tokio_postgres():
+    _needs("cargo")
+    folder = _copied("rust")
+    _prepare(["cargo", "fetch", "--locked"], folder)
+    environment = {name: value for name, value in os.environ.items() if name != "CARGO_TARGET_DIR"}
+    _run(["cargo", "test", "--locked", "--quiet"], folder, environment)
 
 
 def test_jdbc():

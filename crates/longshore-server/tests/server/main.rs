@@ -9,7 +9,6 @@ mod limits;
 mod monitoring;
 mod scram;
 mod tls;
-mod tokio_postgres;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

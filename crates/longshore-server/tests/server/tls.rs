@@ -22,7 +22,7 @@ const TLS_REQUEST: &[u8] = b"\0\0\0\x08\x04\xD2\x16\x2F";
 const GSS_REQUEST: &[u8] = b"\0\0\0\x08\x04\xD2\x16\x30";
 
 /// A server with a certificate that it has made, and that.
-pub(crate) async fn self_signed(trust: bool, is_required: bool) -> (Running, CertificateDer<'static>, tempfile::TempDir) {
+async fn self_signed(trust: bool, is_required: bool) -> (Running, CertificateDer<'static>, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let tls = TlsConfig {
         certificate: Certificate::SelfSigned { directory: Some(directory.path().to_owned()) },
@@ -58,16 +58,6 @@ fn connector(
 
 async fn encrypted(connector: TlsConnector, stream: TcpStream) -> std::io::Result<Client<TlsStream<TcpStream>>> {
     Ok(Client { stream: connector.connect("localhost".try_into().unwrap(), stream).await? })
-}
-
-/// A client that begins with TLS at once.
-pub(crate) async fn direct(
-    server: &Running,
-    certificate: &CertificateDer<'static>,
-    names_protocol: bool,
-) -> Client<TlsStream<TcpStream>> {
-    let stream = TcpStream::connect(server.address).await.unwrap();
-    encrypted(connector(certificate, None, names_protocol), stream).await.unwrap()
 }
 
 /// A client that has asked for TLS, and got it.
@@ -115,10 +105,14 @@ async fn a_server_without_tls_says_so_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tls_may_begin_at_once_if_the_protocol_is_named() {
     let (server, certificate, _directory) = self_signed(true, true).await;
-    let mut client = direct(&server, &certificate, true).await;
+    let direct = async |names_protocol| {
+        let stream = TcpStream::connect(server.address).await.unwrap();
+        encrypted(connector(&certificate, None, names_protocol), stream).await.unwrap()
+    };
+    let mut client = direct(true).await;
     client.begin("longshore").await;
     assert_eq!(values(&client.query("SELECT 1").await), ["1"]);
-    let refused = direct(&server, &certificate, false).await.until_closed().await;
+    let refused = direct(false).await.until_closed().await;
     assert!(field(&refused[0], 'M').contains("without ALPN"), "{refused:?}");
 }
 

@@ -11,18 +11,23 @@ use tokio_postgres::error::{ErrorPosition, SqlState};
 use tokio_postgres::types::{FromSqlOwned, Kind, ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, IsolationLevel, NoTls, SimpleQueryMessage};
 
-use super::tls::{direct, self_signed};
-use super::{LONG_QUERY, Running, serve};
+/// A query that does not end by itself in any time.
+const LONG_QUERY: &str =
+    "SELECT count(*) FROM generate_series(1, 1000000) a(i), generate_series(1, 1000000) b(j) WHERE i + j = 3";
 
 fn config(user: &str) -> Config {
+    let port = std::env::var("LONGSHORE_PORT").expect("LONGSHORE_PORT has the port of a server");
     let mut config = Config::new();
-    config.user(user).dbname("longshore").host("127.0.0.1");
+    config.user(user).dbname("longshore").host("127.0.0.1").port(port.parse().expect("a port"));
     config
 }
 
-async fn connect(server: &Running) -> Client {
-    let (client, connection) = config("longshore").port(server.address.port()).connect(NoTls).await.unwrap();
+/// A client with a schema of its own.
+async fn connect(schema: &str) -> Client {
+    let (client, connection) = config("longshore").connect(NoTls).await.unwrap();
     tokio::spawn(connection);
+    let own = format!("DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}; SET search_path = {schema}");
+    client.batch_execute(&own).await.unwrap();
     client
 }
 
@@ -47,8 +52,7 @@ where
 
 #[tokio::test(flavor = "multi_thread")]
 async fn values_of_every_type_come_back() {
-    let server = serve(true).await;
-    let client = connect(&server).await;
+    let client = connect("rust_values").await;
     comes_back(&client, "bool", true).await;
     comes_back(&client, "int2", -7i16).await;
     comes_back(&client, "int4", i32::MIN).await;
@@ -76,9 +80,11 @@ async fn values_of_every_type_come_back() {
 /// What a client looks up about types that it does not know.
 #[tokio::test(flavor = "multi_thread")]
 async fn types_of_users_are_found() {
-    let server = serve(true).await;
-    let client = connect(&server).await;
-    client.batch_execute("CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE DOMAIN positive AS int CHECK (value > 0)").await.unwrap();
+    let client = connect("rust_types").await;
+    client
+        .batch_execute("CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE DOMAIN positive AS int CHECK (value > 0)")
+        .await
+        .unwrap();
     client.batch_execute("CREATE TABLE t (m mood, ms mood[], p positive)").await.unwrap();
     let statement = client.prepare("SELECT m, ms, p FROM t WHERE m = $1").await.unwrap();
     let variants = Kind::Enum(vec!["sad".to_owned(), "ok".to_owned()]);
@@ -92,8 +98,7 @@ async fn types_of_users_are_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn statements_in_a_pipeline_are_answered_each() {
-    let server = serve(true).await;
-    let client = connect(&server).await;
+    let client = connect("rust_pipeline").await;
     client.batch_execute("CREATE TABLE t (k int PRIMARY KEY, v text)").await.unwrap();
     let insert = client.prepare("INSERT INTO t VALUES ($1, $2)").await.unwrap();
     let texts: Vec<String> = (0..100).map(|key| format!("value {key}")).collect();
@@ -112,8 +117,7 @@ async fn statements_in_a_pipeline_are_answered_each() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_portal_gives_its_rows_in_parts() {
-    let server = serve(true).await;
-    let mut client = connect(&server).await;
+    let mut client = connect("rust_portal").await;
     let mut transaction = client.transaction().await.unwrap();
     let portal = transaction.bind("SELECT i FROM generate_series(1, $1::int) g(i)", &[&5i32]).await.unwrap();
     for expected in [2, 2, 1] {
@@ -136,8 +140,7 @@ async fn a_portal_gives_its_rows_in_parts() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn copy_both_ways_as_text_and_binary() {
-    let server = serve(true).await;
-    let client = connect(&server).await;
+    let client = connect("rust_copy").await;
     client.batch_execute("CREATE TABLE t (k int8 PRIMARY KEY, v text, at timestamptz)").await.unwrap();
     let sink = client.copy_in::<_, Bytes>("COPY t (k, v) FROM STDIN (FORMAT csv)").await.unwrap();
     let mut sink = Box::pin(sink);
@@ -152,7 +155,8 @@ async fn copy_both_ways_as_text_and_binary() {
         writer.as_mut().write(&[&key, &format!("value {key}"), &SystemTime::UNIX_EPOCH]).await.unwrap();
     }
     assert_eq!(writer.as_mut().finish().await.unwrap(), 9_997);
-    let stream = client.copy_out("COPY (SELECT k, v FROM t WHERE k < 4 ORDER BY k) TO STDOUT (FORMAT csv)").await.unwrap();
+    let stream =
+        client.copy_out("COPY (SELECT k, v FROM t WHERE k < 4 ORDER BY k) TO STDOUT (FORMAT csv)").await.unwrap();
     let text: Vec<Bytes> = stream.try_collect().await.unwrap();
     assert_eq!(String::from_utf8(text.concat()).unwrap(), "1,\"a\n\"\"b\"\"\"\n2,\n3,value 3\n");
     let stream = client.copy_out("COPY (SELECT k, v FROM t ORDER BY k) TO STDOUT (FORMAT binary)").await.unwrap();
@@ -175,8 +179,7 @@ async fn copy_both_ways_as_text_and_binary() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_and_notices_have_their_fields() {
-    let server = serve(true).await;
-    let (client, mut connection) = config("longshore").port(server.address.port()).connect(NoTls).await.unwrap();
+    let (client, mut connection) = config("longshore").connect(NoTls).await.unwrap();
     let (told, mut notices) = tokio::sync::mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Some(Ok(message)) = std::future::poll_fn(|context| connection.poll_message(context)).await {
@@ -185,7 +188,13 @@ async fn errors_and_notices_have_their_fields() {
             }
         }
     });
-    client.batch_execute("CREATE TABLE t (k int PRIMARY KEY, v text NOT NULL CONSTRAINT short CHECK (length(v) < 9))").await.unwrap();
+    let own = "DROP SCHEMA IF EXISTS rust_errors CASCADE; CREATE SCHEMA rust_errors; SET search_path = rust_errors";
+    client.batch_execute(own).await.unwrap();
+    while notices.try_recv().is_ok() {}
+    client
+        .batch_execute("CREATE TABLE t (k int PRIMARY KEY, v text NOT NULL CONSTRAINT short CHECK (length(v) < 9))")
+        .await
+        .unwrap();
     client.batch_execute("DROP TABLE IF EXISTS nothing").await.unwrap();
     let notice = notices.recv().await.unwrap();
     assert_eq!((notice.severity(), notice.message()), ("NOTICE", "table \"nothing\" does not exist, skipping"));
@@ -203,15 +212,17 @@ async fn errors_and_notices_have_their_fields() {
     let error = error.as_db_error().unwrap();
     assert_eq!((error.code(), error.position()), (&SqlState::UNDEFINED_COLUMN, Some(&ErrorPosition::Original(11))));
     let messages = client.simple_query("SELECT 1 AS a, NULL AS b; INSERT INTO t VALUES (1, 'x')").await.unwrap();
-    let rows: Vec<_> = messages.iter().filter_map(|message| if let SimpleQueryMessage::Row(row) = message { Some(row) } else { None }).collect();
+    let rows: Vec<_> = messages
+        .iter()
+        .filter_map(|message| if let SimpleQueryMessage::Row(row) = message { Some(row) } else { None })
+        .collect();
     assert_eq!((rows[0].get("a"), rows[0].get("b")), (Some("1"), None));
     assert!(matches!(messages.last(), Some(SimpleQueryMessage::CommandComplete(1))), "{messages:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_query_is_cancelled() {
-    let server = serve(true).await;
-    let client = connect(&server).await;
+    let client = connect("rust_cancel").await;
     let token = client.cancel_token();
     let query = client.query(LONG_QUERY, &[]);
     let cancel = async {
@@ -224,23 +235,15 @@ async fn a_query_is_cancelled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_password_is_proved_within_tls() {
-    let (server, certificate, _directory) = self_signed(false, true).await;
-    server.database.session().execute("CREATE ROLE anna LOGIN PASSWORD 'right'").await.unwrap();
-    for (password, is_right) in [("right", true), ("wrong", false)] {
-        let stream = direct(&server, &certificate, true).await.stream;
-        let connected = config("anna").password(password).connect_raw(stream, NoTls).await;
-        match connected {
-            Ok((client, connection)) => {
-                assert!(is_right);
-                tokio::spawn(connection);
-                let user = client.query_one_scalar::<String, _>("SELECT current_user::text", &[]).await.unwrap();
-                assert_eq!(user, "anna");
-            }
-            Err(error) => {
-                assert!(!is_right, "{error:?}");
-                assert_eq!(error.code(), Some(&SqlState::INVALID_PASSWORD));
-            }
-        }
+async fn a_connection_string_and_settings_are_heeded() {
+    let mut config = config("longshore");
+    config.application_name("rust").options("-c statement_timeout=1234 -c search_path=pg_catalog");
+    let (client, connection) = config.connect(NoTls).await.unwrap();
+    tokio::spawn(connection);
+    for (setting, expected) in
+        [("application_name", "rust"), ("statement_timeout", "1234ms"), ("search_path", "pg_catalog")]
+    {
+        let found: String = client.query_one_scalar(&format!("SHOW {setting}"), &[]).await.unwrap();
+        assert_eq!(found, expected, "{setting}");
     }
 }

@@ -1,0 +1,1 @@
+//! tokio-postgres: see `tests`.
