@@ -16,7 +16,7 @@ use longshore_load::Control;
 use longshore_storage::{ColumnType, Datum};
 use sqlparser::ast::{DataType, Expr, Statement, Value};
 
-pub(crate) use point_query::{Done, PointQueryPlan};
+pub(crate) use point_query::{Done, PointQueryPlan, Surroundings};
 pub(crate) use shapes::{Shaped, Shapes};
 
 use crate::Error;
@@ -185,7 +185,7 @@ impl Prepared {
     pub(crate) fn run_literals(
         &self,
         plan: &PointQueryPlan,
-        transaction: &StatementTransaction,
+        surroundings: Surroundings<'_>,
         literals: &[Literal<'_>],
         control: &Control,
     ) -> Result<Done, Error> {
@@ -201,11 +201,11 @@ impl Prepared {
         let typed = literals.iter().zip(types.iter().cycle());
         let values: Option<Vec<_>> = typed.map(|(literal, of)| literals::datum(literal, *of)).collect();
         let Some(values) = values else { return Ok(Done::Planner) };
-        transaction.with_any(|transaction| {
+        surroundings.transaction.with_any(|transaction| {
             if values.len() == self.parameters {
-                Ok(plan.run(transaction, &values)?)
+                plan.run(surroundings, transaction, &values)
             } else {
-                plan.insert_rows(transaction, &values, self.parameters, control)
+                plan.insert_rows(surroundings, transaction, &values, self.parameters, control)
             }
         })
     }

@@ -4,7 +4,8 @@
 //! `DELETE FROM t WHERE key`, where `key` is a conjunction of `column = value` over just the columns of a unique index,
 //! or over just the first columns of any index, with bounds of the next one or without; and `INSERT INTO t [(columns)]
 //! VALUES (values)`. By an index with an order, a SELECT may have ORDER BY in that order and LIMIT; or it asks for `count`,
-//! `sum`, `min` and `max`. A value is a parameter or a literal, and so is the default of a column that is left out.
+//! `sum`, `min` and `max`. A value is a parameter or a literal, and so is the default of a column that is left out; or it is the
+//! time ([`supplied`]), or the next number of a sequence. A change may have RETURNING with columns.
 //! Whatever is not of this shape, has a CHECK to pass, finds many rows, or is given a value that its column does not
 //! plainly take, goes through the planner. Not here: how statements are recognised (`recognise`, `select`).
 
@@ -14,6 +15,7 @@ mod named_table;
 mod recognise;
 mod rows;
 mod select;
+mod supplied;
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +35,8 @@ use crate::transaction::StatementTransaction;
 use crate::{Error, TypeId};
 use aggregate::Aggregate;
 use lookup::{Few, Key, Lookup, Range, given};
+use supplied::Supplied;
+pub(crate) use supplied::Surroundings;
 
 /// Rows of an INSERT, after which it looks whether it is cancelled.
 const ROWS_PER_LOOK: usize = 1024;
@@ -44,6 +48,8 @@ pub(crate) struct PointQueryPlan {
     /// The table's rules, as far as which it was recognised.
     rules: Arc<Rules>,
     kind: Kind,
+    /// What a change gives back of the rows that it is about.
+    returning: Option<Returning>,
     /// How the rows that are found are locked, if they are.
     lock: Option<RowLock>,
     parameters: Option<Vec<Option<ColumnType>>>,
@@ -53,11 +59,39 @@ pub(crate) struct PointQueryPlan {
 
 #[derive(Debug)]
 enum Kind {
-    Select { key: Key, columns: Vec<usize>, schema: SchemaRef },
-    Few { range: Range, direction: Direction, limit: Option<Operand>, output: Output, schema: SchemaRef },
-    Insert { values: Vec<Operand> },
-    Update { lookup: Lookup, set: Vec<(usize, NewValue)> },
-    Delete { lookup: Lookup },
+    Select {
+        key: Key,
+        columns: Vec<usize>,
+        schema: SchemaRef,
+    },
+    Few {
+        range: Range,
+        direction: Direction,
+        limit: Option<Operand>,
+        output: Output,
+        schema: SchemaRef,
+    },
+    /// A value for each column; for those that are `supplied`, NULL stands there.
+    Insert {
+        values: Vec<Operand>,
+        supplied: Vec<(usize, Supplied)>,
+    },
+    /// Columns and values; for places in this list that are `supplied`, NULL stands there.
+    Update {
+        lookup: Lookup,
+        set: Vec<(usize, NewValue)>,
+        supplied: Vec<(usize, Supplied)>,
+    },
+    Delete {
+        lookup: Lookup,
+    },
+}
+
+/// Columns that are given back.
+#[derive(Debug)]
+struct Returning {
+    columns: Vec<usize>,
+    schema: SchemaRef,
 }
 
 /// What a SELECT about few rows gives back.
@@ -92,6 +126,8 @@ pub(crate) enum Done {
     Rows(RecordBatch, Arc<[TypeId]>),
     /// What was done, and to how many rows.
     Changed(&'static str, u64),
+    /// What was done, and what is given back of the rows.
+    Returned(&'static str, RecordBatch, Arc<[TypeId]>),
     /// Nothing: the planner has to see to it.
     Planner,
 }
@@ -113,12 +149,15 @@ impl PointQueryPlan {
     /// inserted where a value is none that its column plainly takes.
     pub(crate) fn insert_rows<'a>(
         &'a self,
+        surroundings: Surroundings<'_>,
         transaction: &mut Transaction,
         arguments: &[Datum<'a>],
         parameters: usize,
         control: &Control,
     ) -> Result<Done, Error> {
-        let (Kind::Insert { values }, relation) = (&self.kind, &self.table.relation) else { return Ok(Done::Planner) };
+        let (Kind::Insert { values, supplied }, relation) = (&self.kind, &self.table.relation) else {
+            return Ok(Done::Planner);
+        };
         let mut stored = Vec::with_capacity(arguments.len() / parameters.max(1) * values.len());
         for arguments in arguments.chunks(parameters) {
             for (column, value) in values.iter().enumerate() {
@@ -128,20 +167,43 @@ impl PointQueryPlan {
                 }
             }
         }
-        let rows = stored.chunks(values.len());
-        let count = rows.len() as u64;
-        for (number, row) in rows.enumerate() {
-            if number % ROWS_PER_LOOK == 0 && control.is_cancelled() {
+        let (mut count, mut inserted) = (0, Vec::new());
+        for row in stored.chunks_mut(values.len()) {
+            if count % ROWS_PER_LOOK == 0 && control.is_cancelled() {
                 return Err(Error::cancelled());
             }
-            transaction.insert(relation, row)?;
+            for (column, supplied) in supplied {
+                row[*column] = supplied.value(surroundings)?;
+            }
+            let inserted_as = transaction.insert(relation, row)?;
+            if self.returning.is_some() {
+                inserted.push(inserted_as);
+            }
+            count += 1;
         }
-        Ok(Done::Changed("INSERT 0", count))
+        let returned = self.read(transaction, &inserted)?;
+        Ok(self.changed("INSERT 0", count, returned))
+    }
+
+    /// What is given back of rows as they are now; `None` where nothing is.
+    fn read(&self, transaction: &mut Transaction, rows: &[RowId]) -> Result<Option<RecordBatch>, TransactionError> {
+        let read = |Returning { columns, schema }: &Returning| {
+            rows::read(transaction, &self.table.relation, rows, columns, schema)
+        };
+        self.returning.as_ref().map(read).transpose()
+    }
+
+    fn changed(&self, verb: &'static str, rows: usize, returned: Option<RecordBatch>) -> Done {
+        match returned {
+            None => Done::Changed(verb, rows as u64),
+            Some(batch) => Done::Returned(verb, batch, Arc::clone(&self.types)),
+        }
     }
 
     /// The names and types of the columns of its rows; `None` if it gives none.
     pub(crate) fn columns(&self) -> Option<(&SchemaRef, &Arc<[TypeId]>)> {
-        self.kind.schema().map(|schema| (schema, &self.types))
+        let returned = self.returning.as_ref().map(|returning| &returning.schema);
+        self.kind.schema().or(returned).map(|schema| (schema, &self.types))
     }
 
     fn rows(&self, batch: RecordBatch) -> Done {
@@ -157,9 +219,10 @@ impl PointQueryPlan {
     /// Runs it with the values `arguments`.
     pub(crate) fn run<'a>(
         &'a self,
+        surroundings: Surroundings<'_>,
         transaction: &mut Transaction,
         arguments: &[Datum<'a>],
-    ) -> Result<Done, TransactionError> {
+    ) -> Result<Done, Error> {
         let relation = &self.table.relation;
         Ok(match &self.kind {
             Kind::Select { key, columns, schema } => match key.find(transaction, relation, arguments)? {
@@ -189,47 +252,55 @@ impl PointQueryPlan {
                     }
                 }
             }
-            Kind::Insert { values } => {
+            Kind::Insert { values, supplied } => {
                 let mut row = Few::new();
                 for (column, value) in values.iter().enumerate() {
                     let Some(value) = given(value, column, relation, arguments) else { return Ok(Done::Planner) };
                     row.push(value);
                 }
-                transaction.insert(relation, &row)?;
-                Done::Changed("INSERT 0", 1)
+                for (column, supplied) in supplied {
+                    row[*column] = supplied.value(surroundings)?;
+                }
+                let inserted = transaction.insert(relation, &row)?;
+                let returned = self.read(transaction, &[inserted])?;
+                self.changed("INSERT 0", 1, returned)
             }
-            Kind::Update { lookup, set } => {
+            Kind::Update { lookup, set, supplied } => {
                 let mut new = Few::new();
                 for (column, value) in set {
                     let given = given(value.operand(), *column, relation, arguments);
                     let Some(given) = given else { return Ok(Done::Planner) };
                     new.push((*column, value, given));
                 }
-                match lookup.find(transaction, relation, arguments)? {
-                    None => Done::Planner,
-                    Some(rows) => update(transaction, relation, &rows, &new)?,
+                let Some(rows) = lookup.find(transaction, relation, arguments)? else { return Ok(Done::Planner) };
+                for (place, supplied) in supplied {
+                    new[*place].2 = supplied.value(surroundings)?;
                 }
+                if !update(transaction, relation, &rows, &new)? {
+                    return Ok(Done::Planner);
+                }
+                let returned = self.read(transaction, &rows)?;
+                self.changed("UPDATE", rows.len(), returned)
             }
-            Kind::Delete { lookup } => match lookup.find(transaction, relation, arguments)? {
-                None => Done::Planner,
-                Some(rows) => {
-                    for row in &rows {
-                        transaction.delete(relation, *row)?;
-                    }
-                    Done::Changed("DELETE", rows.len() as u64)
+            Kind::Delete { lookup } => {
+                let Some(rows) = lookup.find(transaction, relation, arguments)? else { return Ok(Done::Planner) };
+                let returned = self.read(transaction, &rows)?;
+                for row in &rows {
+                    transaction.delete(relation, *row)?;
                 }
-            },
+                self.changed("DELETE", rows.len(), returned)
+            }
         })
     }
 }
 
-/// Changes rows; where a new value is none that is plain, none of them.
+/// Changes rows, and says so; where a new value is none that is plain, none of them.
 fn update(
     transaction: &mut Transaction,
     relation: &Relation,
     rows: &[RowId],
     set: &[(usize, &NewValue, Datum<'_>)],
-) -> Result<Done, TransactionError> {
+) -> Result<bool, TransactionError> {
     let mut values = Few::with_capacity(rows.len() * set.len());
     for row in rows {
         for (column, value, given) in set {
@@ -240,14 +311,14 @@ fn update(
             };
             match value {
                 Some(value) => values.push((*column, value)),
-                None => return Ok(Done::Planner),
+                None => return Ok(false),
             }
         }
     }
     for (row, values) in rows.iter().zip(values.chunks(set.len())) {
         transaction.update(relation, *row, values)?;
     }
-    Ok(Done::Changed("UPDATE", rows.len() as u64))
+    Ok(true)
 }
 
 /// A number of rows.
@@ -280,10 +351,10 @@ impl Kind {
                     take(limit, None);
                 }
             }
-            Self::Insert { values } => {
+            Self::Insert { values, .. } => {
                 values.iter().enumerate().for_each(|(column, value)| take(value, Some(column)));
             }
-            Self::Update { lookup, set } => {
+            Self::Update { lookup, set, .. } => {
                 for (column, value) in set {
                     take(value.operand(), Some(*column));
                 }
@@ -306,8 +377,7 @@ impl Kind {
     fn types(&self, of_table: &Schema, table_oid: u32) -> Arc<[TypeId]> {
         match self {
             Self::Select { columns, .. } | Self::Few { output: Output::Columns(columns), .. } => {
-                let of_column = |at: &usize| TypeId::of_column(of_table.columns()[*at].column_type);
-                columns.iter().map(|at| of_column(at).shown_of(table_oid, *at)).collect()
+                types_of(columns, of_table, table_oid)
             }
             _ => {
                 let fields = self.schema().into_iter().flat_map(|schema| schema.fields());
@@ -315,6 +385,12 @@ impl Kind {
             }
         }
     }
+}
+
+/// The types of columns of the table that has this schema and this OID.
+fn types_of(columns: &[usize], of_table: &Schema, table_oid: u32) -> Arc<[TypeId]> {
+    let of_column = |at: &usize| TypeId::of_column(of_table.columns()[*at].column_type);
+    columns.iter().map(|at| of_column(at).shown_of(table_oid, *at)).collect()
 }
 
 impl Operand {

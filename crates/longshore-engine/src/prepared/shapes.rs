@@ -9,7 +9,7 @@ use std::sync::Arc;
 use longshore_load::Control;
 
 use super::Prepared;
-use super::point_query::{Done, PointQueryPlan};
+use super::point_query::{Done, PointQueryPlan, Surroundings};
 use crate::Error;
 use crate::catalog::{Catalog, SearchPath};
 use crate::sql::shape::{Shape, shape};
@@ -106,7 +106,8 @@ impl Shaped<'_> {
         transaction: &StatementTransaction,
         control: &Control,
     ) -> Result<Done, Error> {
-        let run = |plan: &PointQueryPlan| self.prepared.run_literals(plan, transaction, &self.shape.literals, control);
+        let surroundings = Surroundings { transaction, catalog };
+        let run = |plan: &PointQueryPlan| self.prepared.run_literals(plan, surroundings, &self.shape.literals, control);
         self.prepared.with_point_query(catalog, transaction, run).unwrap_or(Ok(Done::Planner))
     }
 }

@@ -11,7 +11,7 @@ use sqlparser::ast::Expr;
 use super::shaped::point_query_outcome;
 use super::{Context, SessionContext, end_of_transaction, execute_tree, foreign, prepare, rights, setting_calls};
 use crate::datafusion::Parameters;
-use crate::prepared::{Done, PointQueryPlan, Prepared};
+use crate::prepared::{Done, PointQueryPlan, Prepared, Surroundings};
 use crate::report::without;
 use crate::sql::parameters::{bind, literal};
 use crate::sql::shape::Literal;
@@ -49,9 +49,12 @@ pub(crate) async fn execute_prepared(
         let done = async {
             let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
             if literals.is_some() || values.is_some() {
+                let surroundings = Surroundings { transaction, catalog: &database.catalog };
                 let run = |point_query: &PointQueryPlan| match (&literals, &values) {
-                    (Some(literals), _) => prepared.run_literals(point_query, transaction, literals, control),
-                    (None, Some(values)) => transaction.with(|transaction| point_query.run(transaction, values)),
+                    (Some(literals), _) => prepared.run_literals(point_query, surroundings, literals, control),
+                    (None, Some(values)) => {
+                        transaction.with_any(|transaction| point_query.run(surroundings, transaction, values))
+                    }
                     (None, None) => Ok(Done::Planner),
                 };
                 if let Some(done) = prepared.with_point_query(&database.catalog, transaction, run)

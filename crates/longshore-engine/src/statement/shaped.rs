@@ -47,6 +47,10 @@ pub(super) fn point_query_outcome(context: &Context<'_>, done: Done) -> Result<O
             let report = Report { rows, ..Report::default() };
             Ok(Some(Outcome::Done { tag: tag(verb, rows), report, notice: None }))
         }
+        Done::Returned(verb, batch, types) => {
+            foreign::run_actions(context)?;
+            Ok(Some(Outcome::Rows(RowStream::from_batch(batch).with_types(types).of_command(verb))))
+        }
         Done::Planner => Ok(None),
     }
 }

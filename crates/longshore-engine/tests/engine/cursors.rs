@@ -38,7 +38,8 @@ async fn kept_rows_count_towards_the_limits() {
     let error = run(&mut session, &format!("DECLARE held SCROLL CURSOR WITH HOLD FOR {}", query())).await.unwrap_err();
     assert!(error.to_string().contains("query_memory_limit"), "{error}");
     ok(&mut session, "RESET query_memory_limit").await;
-    ok(&mut session, "DECLARE held SCROLL CURSOR WITH HOLD FOR SELECT repeat('x', 1000) FROM generate_series(1, 1000)").await;
+    ok(&mut session, "DECLARE held SCROLL CURSOR WITH HOLD FOR SELECT repeat('x', 1000) FROM generate_series(1, 1000)")
+        .await;
     assert!(database.memory().used() >= before + 1_000_000, "they count");
     ok(&mut session, "CLOSE held").await;
     assert_eq!(database.memory().used(), before, "what was kept is given back");

@@ -14,11 +14,11 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
 
+use crate::Error;
 use crate::catalog::{Catalog, Privileges, Sequence};
 use crate::datafusion::errors::external;
 use crate::sql::in_text;
-use crate::transaction::StatementTransaction;
-use crate::{Error, ErrorKind};
+use crate::transaction::{StatementTransaction, TO_TAKE};
 
 /// The function of this name, for a statement that works in `transaction`.
 pub(in crate::datafusion) fn function(
@@ -65,7 +65,7 @@ impl Kind {
     /// The privileges on a sequence of which one is needed.
     fn privileges(self) -> Privileges {
         match self {
-            Self::Next => Privileges::USAGE | Privileges::UPDATE,
+            Self::Next => TO_TAKE,
             Self::Set => Privileges::UPDATE,
             Self::Current | Self::Last => Privileges::USAGE | Privileges::SELECT,
         }
@@ -114,18 +114,7 @@ impl Hash for Function {
 impl Function {
     /// The sequence that a text names.
     fn sequence(&self, name: &str) -> std::result::Result<Arc<Sequence>, Error> {
-        let name = in_text::relation(name)?;
-        if let Some(sequence) = self.catalog.sequence(&name) {
-            let role = self.transaction.numbers().checked_role(&self.catalog);
-            if !(self.kind == Kind::Next && self.catalog.fills_identity(role, &sequence)) {
-                self.catalog.permit(role, &name, self.kind.privileges())?;
-            }
-            return Ok(sequence);
-        }
-        Err(match self.catalog.get(&name) {
-            Some(entry) => Error::new(ErrorKind::WrongObject, format!("{name} is a {}, not a sequence", entry.kind())),
-            None => Error::not_found(format!("sequence {name} does not exist; CREATE SEQUENCE makes it")),
-        })
+        self.transaction.sequence(&self.catalog, &in_text::relation(name)?, self.kind.privileges())
     }
 
     /// Takes a number for each of `names`.

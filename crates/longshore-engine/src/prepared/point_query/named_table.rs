@@ -1,13 +1,15 @@
-//! The table that a statement is about, the conditions on its columns, and the index that serves them.
+//! The table that a statement is about, the conditions on its columns, the index that serves them, and the columns that are given
+//! back.
 
 use std::ops::Bound;
 use std::sync::Arc;
 
+use arrow_schema::{Field, Schema as ArrowSchema};
 use longshore_storage::{Direction, Schema};
-use sqlparser::ast::{BinaryOperator, Expr, Ident, ObjectName, TableFactor, TableWithJoins};
+use sqlparser::ast::{BinaryOperator, Expr, Ident, ObjectName, SelectItem, TableFactor, TableWithJoins};
 
 use super::lookup::{Key, Lookup, Range};
-use super::{Kind, NewValue, Operand, PointQueryPlan};
+use super::{Kind, NewValue, Operand, PointQueryPlan, Returning, types_of};
 use crate::catalog::{AccessPath, Catalog, ObjectId, Rules, Table};
 use crate::datafusion::has_plain_order;
 use crate::sql::names;
@@ -59,7 +61,16 @@ impl NamedTable {
     pub(super) fn plan(self, kind: Kind) -> PointQueryPlan {
         let parameters = kind.parameters(self.schema());
         let types = kind.types(self.schema(), self.oid);
-        PointQueryPlan { table: self.table, rules: self.rules, kind, lock: None, parameters, types }
+        PointQueryPlan { table: self.table, rules: self.rules, kind, returning: None, lock: None, parameters, types }
+    }
+
+    /// The same for a change that gives `items` back of its rows.
+    pub(super) fn changing(self, kind: Kind, items: Option<&[SelectItem]>) -> Option<PointQueryPlan> {
+        let Some(items) = items else { return Some(self.plan(kind)) };
+        let (columns, fields) = self.projected(items)?;
+        let types = types_of(&columns, self.schema(), self.oid);
+        let returning = Some(Returning { columns, schema: Arc::new(ArrowSchema::new(fields)) });
+        Some(PointQueryPlan { returning, types, ..self.plan(kind) })
     }
 
     pub(super) fn schema(&self) -> &Schema {
@@ -76,6 +87,34 @@ impl NamedTable {
             },
             _ => None,
         }
+    }
+
+    /// The columns that are given back, and what they are called.
+    pub(super) fn projected(&self, items: &[SelectItem]) -> Option<(Vec<usize>, Vec<Arc<Field>>)> {
+        let arrow = self.schema().arrow();
+        let mut columns = Vec::new();
+        let mut fields: Vec<Arc<Field>> = Vec::new();
+        for item in items {
+            match item {
+                SelectItem::Wildcard(options) if options.to_string().is_empty() => {
+                    columns.extend(0..arrow.fields().len());
+                    fields.extend(arrow.fields().iter().cloned());
+                }
+                SelectItem::UnnamedExpr(expr) => {
+                    columns.push(self.column(expr)?);
+                    fields.push(Arc::clone(&arrow.fields()[*columns.last()?]));
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    columns.push(self.column(expr)?);
+                    let field = arrow.field(*columns.last()?).clone();
+                    fields.push(Arc::new(field.with_name(names::identifier(alias).ok()?)));
+                }
+                _ => return None,
+            }
+        }
+        // The planner gives those of one name others.
+        let is_twice = |at: usize| fields[..at].iter().any(|before| before.name() == fields[at].name());
+        (!(0..fields.len()).any(is_twice)).then_some((columns, fields))
     }
 
     fn position(&self, name: &Ident) -> Option<usize> {

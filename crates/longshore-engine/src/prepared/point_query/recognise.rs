@@ -6,6 +6,7 @@ use longshore_storage::ColumnType;
 use sqlparser::ast::{AssignmentTarget, BinaryOperator, Expr, FromTable, SetExpr, Statement, TableObject};
 
 use super::named_table::NamedTable;
+use super::supplied::Supplied;
 use super::{Kind, NewValue, Operand, PointQueryPlan, select};
 use crate::catalog::{Catalog, Origin};
 use crate::sql::names;
@@ -26,7 +27,6 @@ impl PointQueryPlan {
 fn insert(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
     let Statement::Insert(insert) = statement else { return None };
     let is_plain = insert.on.is_none()
-        && insert.returning.is_none()
         && insert.table_alias.is_none()
         && insert.or.is_none()
         && !insert.ignore
@@ -44,7 +44,7 @@ fn insert(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
         return None;
     }
     let targets: Option<Vec<usize>> = match insert.columns.as_slice() {
-        [] => Some((0..columns).collect()),
+        [] => Some((0..columns.min(row.len())).collect()),
         names => names.iter().map(|name| named.target(name)).collect(),
     };
     let targets = targets?;
@@ -56,30 +56,41 @@ fn insert(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
         if named.rules.origin(target).is_always() {
             return None;
         }
-        given[target] = Some(Operand::of(value)?);
+        given[target] = Some(value);
     }
-    let operand = |(column, given): (usize, Option<Operand>)| match (given, named.rules.origin(column)) {
-        (Some(given), _) => Some(given),
-        (None, Origin::Null) => Some(Operand::Null),
-        (None, Origin::Default(expr)) => Operand::of(expr),
-        (None, Origin::Identity { .. } | Origin::Generated(_)) => None,
-    };
-    let values = given.into_iter().enumerate().map(operand).collect::<Option<Vec<_>>>()?;
-    Some(named.plan(Kind::Insert { values }))
+    let (mut values, mut supplied) = (Vec::with_capacity(columns), Vec::new());
+    for (column, value) in given.into_iter().enumerate() {
+        let (column_type, origin) = (named.schema().columns()[column].column_type, named.rules.origin(column));
+        let operand = match (value, origin) {
+            (Some(value), _) => Operand::of(value),
+            (None, Origin::Null) => Some(Operand::Null),
+            (None, Origin::Default(expr)) => Operand::of(expr),
+            (None, Origin::Identity { .. } | Origin::Generated(_)) => None,
+        };
+        values.push(match operand {
+            Some(operand) => operand,
+            None => {
+                let found = match value {
+                    Some(value) => Supplied::of(value, column_type)?,
+                    None => Supplied::of_origin(origin, column_type)?,
+                };
+                supplied.push((column, found));
+                Operand::Null
+            }
+        });
+    }
+    named.changing(Kind::Insert { values, supplied }, insert.returning.as_deref())
 }
 
 fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
     let Statement::Update(update) = statement else { return None };
-    let is_plain = update.from.is_none()
-        && update.returning.is_none()
-        && update.or.is_none()
-        && update.limit.is_none()
-        && update.order_by.is_empty();
+    let is_plain = update.from.is_none() && update.or.is_none() && update.limit.is_none() && update.order_by.is_empty();
     let named = NamedTable::new(&update.table, catalog).filter(|_| is_plain)?;
     if named.rules.generated().next().is_some() {
         return None;
     }
     let mut set: Vec<(usize, NewValue)> = Vec::with_capacity(update.assignments.len());
+    let mut supplied = Vec::new();
     for assignment in &update.assignments {
         let AssignmentTarget::ColumnName(name) = &assignment.target else { return None };
         let column = named.target(name)?;
@@ -90,10 +101,21 @@ fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
         if is_read || named.rules.origin(column).is_always() {
             return None;
         }
-        set.push((column, new_value(&named, column, &assignment.value)?));
+        let value = new_value(&named, column, &assignment.value);
+        set.push((
+            column,
+            match value {
+                Some(value) => value,
+                None => {
+                    let column_type = named.schema().columns()[column].column_type;
+                    supplied.push((set.len(), Supplied::of(&assignment.value, column_type)?));
+                    NewValue::To(Operand::Null)
+                }
+            },
+        ));
     }
     let lookup = named.lookup(update.selection.as_ref(), &set)?;
-    Some(named.plan(Kind::Update { lookup, set }))
+    named.changing(Kind::Update { lookup, set, supplied }, update.returning.as_deref())
 }
 
 fn new_value(named: &NamedTable, column: usize, value: &Expr) -> Option<NewValue> {
@@ -113,14 +135,11 @@ fn new_value(named: &NamedTable, column: usize, value: &Expr) -> Option<NewValue
 
 fn delete(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
     let Statement::Delete(delete) = statement else { return None };
-    let is_plain = delete.using.is_none()
-        && delete.returning.is_none()
-        && delete.tables.is_empty()
-        && delete.limit.is_none()
-        && delete.order_by.is_empty();
+    let is_plain =
+        delete.using.is_none() && delete.tables.is_empty() && delete.limit.is_none() && delete.order_by.is_empty();
     let (FromTable::WithFromKeyword(tables) | FromTable::WithoutKeyword(tables)) = &delete.from;
     let [table] = tables.as_slice() else { return None };
     let named = NamedTable::new(table, catalog).filter(|_| is_plain)?;
     let lookup = named.lookup(delete.selection.as_ref(), &[])?;
-    Some(named.plan(Kind::Delete { lookup }))
+    named.changing(Kind::Delete { lookup }, delete.returning.as_deref())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{Field, Schema};
+use arrow_schema::Schema;
 use longshore_storage::{Direction, RowLock};
 use sqlparser::ast::{
     Expr, GroupByExpr, LimitClause, LockClause, LockType, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr,
@@ -54,7 +54,7 @@ pub(super) fn select(query: &Query, catalog: &Catalog) -> Option<PointQueryPlan>
         None => Vec::new(),
         Some(order) => by_columns(order, &select.projection, &named)?,
     };
-    let (columns, fields) = projected(&select.projection, &named)?;
+    let (columns, fields) = named.projected(&select.projection)?;
     let schema = Arc::new(Schema::new(fields));
     if let (None, Some(key)) = (&limit, named.key(&conditions)) {
         return Some(PointQueryPlan { lock, ..named.plan(Kind::Select { key, columns, schema }) });
@@ -71,34 +71,6 @@ fn is_same(select: &Select, plain: &Select) -> bool {
     let no_groups =
         matches!(&select.group_by, GroupByExpr::Expressions(groups, rest) if groups.is_empty() && rest.is_empty());
     no_groups && select == plain
-}
-
-/// The columns that are returned, and what they are called.
-fn projected(items: &[SelectItem], named: &NamedTable) -> Option<(Vec<usize>, Vec<Arc<Field>>)> {
-    let arrow = named.schema().arrow();
-    let mut columns = Vec::new();
-    let mut fields: Vec<Arc<Field>> = Vec::new();
-    for item in items {
-        match item {
-            SelectItem::Wildcard(options) if options.to_string().is_empty() => {
-                columns.extend(0..arrow.fields().len());
-                fields.extend(arrow.fields().iter().cloned());
-            }
-            SelectItem::UnnamedExpr(expr) => {
-                columns.push(named.column(expr)?);
-                fields.push(Arc::clone(&arrow.fields()[*columns.last()?]));
-            }
-            SelectItem::ExprWithAlias { expr, alias } => {
-                columns.push(named.column(expr)?);
-                let field = arrow.field(*columns.last()?).clone();
-                fields.push(Arc::new(field.with_name(names::identifier(alias).ok()?)));
-            }
-            _ => return None,
-        }
-    }
-    // The planner gives those of one name others.
-    let is_twice = |at: usize| fields[..at].iter().any(|before| before.name() == fields[at].name());
-    (!(0..fields.len()).any(is_twice)).then_some((columns, fields))
 }
 
 /// The columns of ORDER BY, and whether they descend.

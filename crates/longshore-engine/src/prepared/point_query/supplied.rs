@@ -78,8 +78,8 @@ impl Supplied {
                 }
             }
         };
-        let name = self.column_type.name().to_ascii_lowercase();
-        found.ok_or_else(|| Error::new(ErrorKind::OutOfRange, format!("{name} out of range")))
+        let too_large = || format!("{} out of range", self.column_type.to_string().to_lowercase());
+        found.ok_or_else(|| Error::new(ErrorKind::OutOfRange, too_large()))
     }
 }
 
