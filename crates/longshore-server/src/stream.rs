@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
@@ -15,6 +15,8 @@ use crate::tls::{self, Channel, Encrypted, Tls};
 
 /// Bytes that are read at a time, at least.
 const READ_BYTES: usize = 8 << 10;
+/// The same while a client sends data.
+const DATA_READ_BYTES: usize = 256 << 10;
 /// Bytes from which on they are sent before there are more.
 pub(crate) const SEND_BYTES: usize = 64 << 10;
 /// Bytes of messages that wait while a statement runs, at most.
@@ -106,6 +108,8 @@ impl From<Violation> for Failure {
 pub(crate) struct Wire {
     socket: Socket,
     read: BytesMut,
+    /// Bytes that are still to come of a message whose first ones were taken.
+    data_left: usize,
     /// What is on its way to the client.
     pub(crate) out: Vec<u8>,
     /// What sign-in may use of TLS; `None` without TLS.
@@ -114,7 +118,7 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn new(socket: Socket) -> Self {
-        Self { socket, read: BytesMut::new(), out: Vec::new(), channel: None }
+        Self { socket, read: BytesMut::new(), data_left: 0, out: Vec::new(), channel: None }
     }
 
     /// Whether a client over TCP begins with TLS, rather than with a message that asks for it.
@@ -166,7 +170,43 @@ impl Wire {
 
     /// The next message, if it has come whole.
     pub(crate) fn come(&mut self) -> Result<Option<Message>, Violation> {
-        frontend::message(&mut self.read)
+        if self.data_left > 0 {
+            // Nobody wants the rest any more.
+            self.take_data();
+        }
+        if self.data_left > 0 { Ok(None) } else { frontend::message(&mut self.read) }
+    }
+
+    /// The next message of a client that sends data, of which what has come is taken.
+    pub(crate) async fn message_or_data(&mut self) -> Result<Message, Failure> {
+        loop {
+            if let Some(data) = self.data()? {
+                return Ok(Message::CopyData(data));
+            }
+            if self.data_left == 0
+                && let Some(message) = self.come()?
+            {
+                return Ok(message);
+            }
+            self.flush().await?;
+            self.fill_up(DATA_READ_BYTES).await?;
+        }
+    }
+
+    /// Data that has come; `None` where nothing has, or another message.
+    pub(crate) fn data(&mut self) -> Result<Option<Bytes>, Violation> {
+        if self.data_left == 0 {
+            let Some(bytes) = frontend::data_begins(&mut self.read)? else { return Ok(None) };
+            self.data_left = bytes;
+        }
+        let data = self.take_data();
+        Ok((!data.is_empty() || self.data_left == 0).then_some(data))
+    }
+
+    fn take_data(&mut self) -> Bytes {
+        let come = self.data_left.min(self.read.len());
+        self.data_left -= come;
+        self.read.split_to(come).freeze()
     }
 
     /// Whether the message that has come next is Sync.
@@ -176,13 +216,18 @@ impl Wire {
 
     /// Reads more bytes. A future that is dropped has read none.
     pub(crate) async fn fill(&mut self) -> Result<(), Failure> {
+        // Room for all of a message that has begun.
+        let needed = frontend::needed(&self.read).ok().flatten().unwrap_or_default();
+        self.fill_up(needed.saturating_sub(self.read.len()).clamp(READ_BYTES, SEND_BYTES)).await
+    }
+
+    /// Reads up to so many bytes, or some more.
+    async fn fill_up(&mut self, bytes: usize) -> Result<(), Failure> {
         if self.read.capacity() == 0 {
             // A client that is silent takes no room.
             self.socket.readable().await?;
         }
-        // Room for all of a message that has begun.
-        let needed = frontend::needed(&self.read).ok().flatten().unwrap_or_default();
-        self.read.reserve(needed.saturating_sub(self.read.len()).clamp(READ_BYTES, SEND_BYTES));
+        self.read.reserve(bytes);
         if self.socket.read_buf(&mut self.read).await? == 0 { Err(Failure::Gone) } else { Ok(()) }
     }
 

@@ -211,14 +211,19 @@ fn decimal(units: i128, scale: u8, out: &mut Vec<u8>) {
     let mut rest = units.unsigned_abs();
     let mut digits = [0_u16; 11];
     let mut count = 0;
-    let last = 10_u128.pow((DIGITS - padding) as u32);
+    let last = 10_u64.pow((DIGITS - padding) as u32);
     let mut push = |digit: u16| {
         digits[count] = digit;
         count += 1;
     };
     if padding > 0 {
-        push((rest % last) as u16 * 10_u16.pow(padding as u32));
-        rest /= last;
+        // Most numbers are small, and numbers of 128 bits are divided slowly.
+        let (digit, left) = match u64::try_from(rest) {
+            Ok(small) => (small % last, u128::from(small / last)),
+            Err(_) => ((rest % u128::from(last)) as u64, rest / u128::from(last)),
+        };
+        push(digit as u16 * 10_u16.pow(padding as u32));
+        rest = left;
     }
     while rest > 0 {
         if rest <= u128::from(u64::MAX) {

@@ -4,6 +4,7 @@
 //! and the client is told to send or to take data. A few messages are under way at a time: a client that is faster than the
 //! loader waits, and so does a writer for a slow client.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::pin::pin;
 use std::sync::Arc;
@@ -18,14 +19,15 @@ use crate::protocol::backend;
 use crate::protocol::frontend::{Format, Message};
 use crate::stream::{Failure, Wire};
 
-/// Messages that are under way, at most.
+/// Pieces of data that are under way, at most.
 const UNDER_WAY: usize = 16;
 /// Bytes that are written at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// What a client sends as the data of COPY.
 enum Data {
-    Bytes(Bytes),
+    /// All that has come, of one message or of several.
+    Bytes(VecDeque<Bytes>),
     /// There is no more.
     End,
     /// The client gives up, and says why.
@@ -36,14 +38,19 @@ enum Data {
 struct Input {
     data: mpsc::Receiver<Data>,
     current: Bytes,
+    others: VecDeque<Bytes>,
     has_ended: bool,
 }
 
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.current.is_empty() && !self.has_ended {
+            if let Some(next) = self.others.pop_front() {
+                self.current = next;
+                continue;
+            }
             match self.data.blocking_recv() {
-                Some(Data::Bytes(bytes)) => self.current = bytes,
+                Some(Data::Bytes(bytes)) => self.others = bytes,
                 Some(Data::End) => self.has_ended = true,
                 Some(Data::Fail(message)) => return Err(io::Error::other(message)),
                 // Rows of a client that has gone are not all of its rows.
@@ -109,7 +116,7 @@ impl Connection {
         });
         let (give, data) = mpsc::channel(UNDER_WAY);
         let (data_out, mut take) = mpsc::channel(UNDER_WAY);
-        session.set_input(Input { data, current: Bytes::new(), has_ended: false });
+        session.set_input(Input { data, current: Bytes::new(), others: VecDeque::new(), has_ended: false });
         session.set_output(Output { data: data_out, gathered: Vec::new() });
         let control = session.control();
         registered.backend.runs(Some(Arc::clone(&control)));
@@ -149,8 +156,16 @@ impl Connection {
                         None
                     }
                     Event::Message(Ok(Message::CopyData(bytes))) => {
-                        waiting = Some(Data::Bytes(bytes));
-                        None
+                        let mut all = VecDeque::from([bytes]);
+                        let gone = loop {
+                            match wire.data() {
+                                Ok(Some(more)) => all.push_back(more),
+                                Ok(None) => break None,
+                                Err(violation) => break Some(violation.into()),
+                            }
+                        };
+                        waiting = Some(Data::Bytes(all));
+                        gone
                     }
                     Event::Message(Ok(Message::CopyDone)) => {
                         (sending, waiting) = (Sending::Ended, Some(Data::End));
@@ -205,7 +220,7 @@ async fn reserve(give: Option<&mpsc::Sender<Data>>) -> Option<mpsc::Permit<'_, D
 
 /// The next message of a client that sends data; of others only that they have gone.
 async fn next(wire: &mut Wire, is_sending: bool) -> Result<Message, Failure> {
-    if is_sending { wire.message().await } else { Err(wire.watch().await) }
+    if is_sending { wire.message_or_data().await } else { Err(wire.watch().await) }
 }
 
 fn format(is_binary: bool) -> Format {

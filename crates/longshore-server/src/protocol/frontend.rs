@@ -15,6 +15,8 @@ const STARTUP_BYTES_MAX: usize = 10_000;
 const SMALL_BYTES_MAX: usize = 30_000;
 /// Bytes of a message that may hold a statement, values or rows; as in PostgreSQL.
 const LARGE_BYTES_MAX: usize = 0x3FFF_FFFF;
+/// Bytes of the kind and the length of a message.
+const HEAD_BYTES: usize = 5;
 
 const SSL_REQUEST: u32 = 80_877_103;
 const GSS_REQUEST: u32 = 80_877_104;
@@ -166,7 +168,7 @@ pub(crate) fn message(buffer: &mut BytesMut) -> Result<Option<Message>, Violatio
     }
     let mut frame = buffer.split_to(needed).freeze();
     let kind = frame[0];
-    frame.advance(5);
+    frame.advance(HEAD_BYTES);
     let mut body = Body(frame);
     let message = match kind {
         b'p' => return Ok(Some(Message::Password(body.0))),
@@ -195,6 +197,17 @@ pub(crate) fn message(buffer: &mut BytesMut) -> Result<Option<Message>, Violatio
     };
     body.end()?;
     Ok(Some(message))
+}
+
+/// Cuts what stands before the data off a CopyData message with which `buffer` begins, and gives the bytes of the data; `None`
+/// if it begins with another message, or that is not known yet.
+pub(crate) fn data_begins(buffer: &mut BytesMut) -> Result<Option<usize>, Violation> {
+    if buffer.first() != Some(&b'd') {
+        return Ok(None);
+    }
+    let Some(needed) = needed(buffer)? else { return Ok(None) };
+    buffer.advance(HEAD_BYTES);
+    Ok(Some(needed - HEAD_BYTES))
 }
 
 /// Bytes of the next message, its kind and length included; `None` if that is not known yet.

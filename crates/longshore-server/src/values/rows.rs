@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use longshore_engine::{Binaries, Texts, TypeId, is_null, shown_times};
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
+use longshore_engine::{Binaries, Texts, TypeId, shown_times};
 
 use crate::protocol::backend::Writing;
 use crate::protocol::frontend::{Format, Formats};
@@ -15,10 +17,38 @@ pub(crate) struct Rows {
     formats: Formats,
 }
 
+/// Rows that are readied at a time: few of those of a batch go into what is sent at a time.
+const ROWS_AT_ONCE: usize = 256;
+
 /// A column of a batch in the format that was asked for.
-enum Column<'a> {
+struct Column<'a> {
+    nulls: Option<&'a NullBuffer>,
+    values: Values<'a>,
+}
+
+enum Values<'a> {
+    /// Of a type that has no others.
+    Nulls,
     Text(Texts<'a>),
     Binary(Binaries<'a>),
+}
+
+impl<'a> Column<'a> {
+    fn new(array: &'a ArrayRef, values: Values<'a>) -> Self {
+        let values = if *array.data_type() == DataType::Null { Values::Nulls } else { values };
+        Self { nulls: array.nulls(), values }
+    }
+
+    fn write(&self, row: usize, message: &mut Writing<'_>) {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            return message.i32(-1);
+        }
+        match &self.values {
+            Values::Nulls => message.i32(-1),
+            Values::Text(texts) => message.value(|out| texts.write(row, out)),
+            Values::Binary(binaries) => message.value(|out| binaries.write(row, out)),
+        }
+    }
 }
 
 impl Rows {
@@ -26,7 +56,7 @@ impl Rows {
         Self { types, formats }
     }
 
-    /// Appends rows from `from` on, up to `count`, or until there are `bytes_max` bytes; returns how many.
+    /// Appends rows from `from` on, up to `count` of them, some hundreds, or until there are `bytes_max` bytes; returns how many.
     ///
     /// # Errors
     /// A value that cannot be written.
@@ -38,40 +68,34 @@ impl Rows {
         bytes_max: usize,
         out: &mut Vec<u8>,
     ) -> Result<usize, String> {
+        let count = count.min(ROWS_AT_ONCE);
+        let batch = &batch.slice(from, count);
         let shown = match &self.formats {
             Formats::All(Format::Binary) => None,
             _ => shown_times(batch).map_err(|error| error.to_string())?,
         };
         let texts = shown.as_ref().unwrap_or(batch);
-        let column = |at: usize| -> Option<(&ArrayRef, Column<'_>)> {
+        let column = |at: usize| -> Option<Column<'_>> {
             Some(match self.formats.of(at) {
-                Format::Text => (texts.column(at), Column::Text(Texts::new(texts.column(at))?)),
+                Format::Text => Column::new(texts.column(at), Values::Text(Texts::new(texts.column(at))?)),
                 Format::Binary => {
-                    (batch.column(at), Column::Binary(Binaries::new(batch.column(at), self.types.get(at)?.oid)?))
+                    let binaries = Binaries::new(batch.column(at), self.types.get(at)?.oid)?;
+                    Column::new(batch.column(at), Values::Binary(binaries))
                 }
             })
         };
-        let columns: Vec<(&ArrayRef, Column<'_>)> = (0..batch.num_columns())
+        let columns: Vec<Column<'_>> = (0..batch.num_columns())
             .map(|at| {
                 column(at).ok_or_else(|| format!("values of type {} cannot be sent", batch.column(at).data_type()))
             })
             .collect::<Result<_, _>>()?;
-        for row in from..from + count {
+        for row in 0..count {
             let mut message = Writing::new(out, b'D');
             message.i16(columns.len() as i16);
-            for (array, column) in &columns {
-                if is_null(array, row) {
-                    message.i32(-1);
-                } else {
-                    message.value(|out| match column {
-                        Column::Text(texts) => texts.write(row, out),
-                        Column::Binary(binaries) => binaries.write(row, out),
-                    });
-                }
-            }
+            columns.iter().for_each(|column| column.write(row, &mut message));
             drop(message);
             if out.len() >= bytes_max {
-                return Ok(row + 1 - from);
+                return Ok(row + 1);
             }
         }
         Ok(count)
