@@ -12,6 +12,7 @@ mod features;
 mod fuzz;
 mod interleave;
 mod neon;
+mod python;
 mod regression;
 mod sanitizer;
 mod threads;
@@ -68,6 +69,7 @@ const STEPS: &[Step] = &[
     fast("test", "all tests of the workspace", test, some_tests),
     slow("regression", "PostgreSQL's regression files, compared with PostgreSQL", regression::step),
     slow("clients", "programs that speak PostgreSQL's protocol, against the server", clients::step),
+    slow("python", "the Python package, its types and its tests", python::step),
     slow("doc", "documentation of the libraries, warnings denied", doc),
     slow("book", "the book is built without a warning", book::step),
     slow("asan", "low crates under AddressSanitizer", sanitizer::step),

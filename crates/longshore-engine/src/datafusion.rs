@@ -31,12 +31,13 @@ pub fn nested_texts(array: &arrow_array::ArrayRef) -> Option<arrow_array::String
 pub(crate) use ::datafusion::common::utils::memory::RecordBatchMemoryCounter;
 pub(crate) use datums::datum;
 pub(crate) use dml::found_rows::{FoundRows, concat, fetch_rows, rows_with_numbers, take};
-pub(crate) use files::TextTable;
 pub(crate) use files::columnar::Columnar;
+pub(crate) use files::known_types::{known_batch, known_schema};
 pub(crate) use files::named_source::NamedSource;
 pub(crate) use files::plain::{PlainFor, plain_batch, plain_schema};
 pub(crate) use files::rows_once::RowsOnce;
 pub(crate) use files::written::{ColumnarFormat, ParquetCompression, write_columnar};
+pub(crate) use files::{TextTable, text_with_columns};
 pub use functions::time::shown::shown_times;
 pub(crate) use functions::time::shown::{is_shown_as_text, time_texts};
 pub(crate) use hidden_names::{END_COLUMN, ROW_COLUMN, TARGET};

@@ -20,16 +20,19 @@
 //! - `text`: which texts a statement reads, how, and what goes into which column
 //! - `transaction`: transaction blocks and what a statement's transaction sees
 //! - `datafusion`: queries, planned and run; nothing else names `DataFusion`
+//! - `arrow_rows`: rows for programs that know Arrow and nothing of Longshore
 //! - `binary`: values and rows in PostgreSQL's binary formats
 //! - `database`: a catalog, its memory, and its way to run queries
 //! - `prepared`: prepared statements and the point queries that need no planner
 //! - `statement`: what each statement does
+//! - `read_text`: texts as batches of Arrow, without a database
 //! - `session`: one connection's statements, one after the other
 //! - `typed`: transactions written in Rust
 //! - `durable`: databases that come back from their directories
 //! - `inspect`: directories looked at: what is damaged, what is sound, what their logs say
 
 mod activity;
+mod arrow_rows;
 mod binary;
 mod blocking;
 mod builtin_types;
@@ -42,6 +45,7 @@ mod error;
 mod inspect;
 mod panics;
 mod prepared;
+mod read_text;
 mod report;
 mod session;
 mod sql;
@@ -53,6 +57,7 @@ pub mod typed;
 pub use crate::datafusion::nested_texts;
 pub use crate::datafusion::shown_times;
 pub use activity::{Activity, Client, Phase, StatementEntry, Statements};
+pub use arrow_rows::{decimal_columns, plain_rows};
 pub use binary::{Binaries, Malformed, Texts, binary_text, is_null};
 pub use builtin_types::{BUILTIN_TYPES, BuiltinType, PG_TYPE, TypeId};
 pub use config::{Config, Durability, Naptime, WalSize};
@@ -63,9 +68,13 @@ pub use longshore_load::{Control, Kernel, Progress};
 pub use longshore_storage::checksum::Checksum;
 pub use longshore_storage::{Datum, Isolation, Memory, key};
 pub use prepared::Prepared;
+pub use read_text::{TextRequest, TextRows, read_text};
 pub use report::{Description, Function, Outcome, Report, ResultColumns, RowStream, TableBytes};
 pub use session::Session;
+pub use sql::copy_text::{OptionSetting, copy_rows_text, copy_text, copy_to_text};
 pub use sql::options::{OPTIONS, OptionRule};
+pub use sql::placeholders::{Numbered, numbered};
 pub use sql::secrets::without_secrets;
 pub use sql::split::{Split, split};
 pub use statement::CopyBegin;
+pub use text::call_text;

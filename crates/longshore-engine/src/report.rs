@@ -178,6 +178,18 @@ impl RowStream {
         Self { stream: Box::pin(stream), ..self }
     }
 
+    /// The same rows with the columns of `schema`, which `convert` gives each batch.
+    pub(crate) fn converted(
+        self,
+        schema: SchemaRef,
+        convert: impl Fn(&RecordBatch) -> Result<RecordBatch, Error> + Send + 'static,
+    ) -> Self {
+        let types = self.types();
+        let Self { stream, .. } = self;
+        let stream = stream.map(move |batch| batch.and_then(|batch| convert(&batch)));
+        Self { schema, stream: Box::pin(stream), types: Some(types), ..self }
+    }
+
     /// The same rows, with what tells what has made them.
     pub(crate) fn with_plan(self, plan: PlanText) -> Self {
         Self { plan: Some(plan), ..self }

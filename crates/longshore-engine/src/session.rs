@@ -1,6 +1,7 @@
 //! A session: one connection's way to execute statements, one after the other.
 
 mod deadline;
+mod program_rows;
 
 use std::fmt;
 use std::io::{Read, Write};

@@ -72,6 +72,7 @@ mod view;
 mod with_changes;
 
 pub(crate) use client_settings::ClientSettings;
+pub(crate) use create_from::load_found;
 pub(crate) use cursors::Cursors;
 pub(crate) use describe::describe;
 use following_settings::{follow_path, settings_behind};

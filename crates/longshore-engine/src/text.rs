@@ -19,6 +19,7 @@ mod rejects;
 mod sources;
 
 pub(crate) use column_mapping::ColumnMapping;
+pub use copy_statement::call_text;
 pub(crate) use copy_statement::statement as copy_statement;
 pub(crate) use explain::{of_inputs as named_by_inputs, of_load as explain_load};
 pub(crate) use files::{ComputedColumn, check_not_read, find_files, kind_of, local_path};

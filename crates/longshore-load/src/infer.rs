@@ -30,7 +30,7 @@ use std::time::Instant;
 
 use longshore_format::sniff::types::TypeSet;
 use longshore_format::sniff::{Given, Sniffed};
-use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use longshore_storage::{Column, ColumnType, Memory, Relation, Schema, Storage};
 
 use crate::control::Control;
 use crate::error::LoadError;
@@ -71,6 +71,8 @@ pub struct InferRequest {
     pub tuning: Tuning,
     /// What the rows count against.
     pub memory: Arc<Memory>,
+    /// How rows that are loaded are kept.
+    pub storage: Storage,
     /// Takes what was found of the dialect, also where reading by it fails.
     pub found: Arc<Mutex<Option<Sniffed>>>,
 }
@@ -173,6 +175,7 @@ pub fn load_inferred(
     let order = RejectOrder::new(&request.options, &request.memory)?;
     let (inferred, spans) = run(inputs, request, control, Keep::Rows, order.as_ref())?;
     let relation = Relation::new(Arc::clone(&inferred.schema), Arc::clone(&request.memory));
+    relation.set_storage(request.storage);
     let append = relation.begin_append(request.tuning.merge);
     for span in spans {
         deliver(order.as_ref(), span.task.sequence, span.taken.rejects)?;

@@ -9,8 +9,14 @@ use super::Outcome;
 use crate::shell::{capture, cargo};
 
 /// The packages that need DataFusion.
-const PACKAGES: [&str; 5] =
-    ["longshore-engine", "longshore-server", "longshore-cli", "longshore-bench", "longshore-witness"];
+const PACKAGES: [&str; 6] = [
+    "longshore-engine",
+    "longshore-server",
+    "longshore-cli",
+    "longshore-bench",
+    "longshore-python",
+    "longshore-witness",
+];
 
 /// A package that is built with a dependency that the others do not have.
 const CONTROL: [&str; 4] = ["--package", "longshore-storage", "--features", "longshore-storage/interleave"];

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use longshore_load::{
     Control, InferRequest, Inferred, InputFile, Source, TextOptions, Tuning, copy_from, infer, load_inferred,
 };
-use longshore_storage::{Column, ColumnType, Memory, Relation, Schema};
+use longshore_storage::{Column, ColumnType, Memory, Relation, Schema, Storage};
 
 use crate::facts::Facts;
 use crate::lineitem::{Blocks, StoredAs, dialect, timed_load};
@@ -72,6 +72,7 @@ fn request(tuning: &Tuning, memory: &Arc<Memory>, delimiter: Text) -> InferReque
         options: TextOptions::new(dialect(delimiter)),
         tuning: tuning.clone(),
         memory: Arc::clone(memory),
+        storage: Storage::default(),
         found: Arc::default(),
     }
 }

@@ -6,6 +6,7 @@
 //! as well. Not here: the options (`text::read_csv`), the scan (`text_source`).
 
 pub(super) mod columnar;
+pub(super) mod known_types;
 pub(super) mod named_source;
 pub(super) mod parquet;
 pub(super) mod plain;
@@ -29,7 +30,7 @@ use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, Relati
 use longshore_format::sniff::Sniffed;
 use longshore_load::{Control, TextOptions, Tuning};
 use longshore_source::{FoundFile, StoreOptions};
-use longshore_storage::{Column, Memory, Schema};
+use longshore_storage::{Column, Memory, Schema, Storage};
 use sqlparser::ast::{ObjectName, ObjectNamePart, TableAlias, TableFactor};
 
 use super::errors::external;
@@ -96,6 +97,19 @@ impl RelationPlanner for Files {
         let plan = LogicalPlanBuilder::scan(TableReference::bare(name), provider_as_source(table), None)?.build()?;
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))))
     }
+}
+
+/// The text that `request` describes, whose columns it gives, for a reader that has no database.
+pub(crate) fn text_with_columns(
+    request: &ReadCsv,
+    tuning: &Tuning,
+    memory: &Arc<Memory>,
+    control: &Arc<Control>,
+    rejects: Option<FileRejects>,
+) -> Result<TextTable, Error> {
+    let (memory, tuning, control) = (Arc::clone(memory), tuning.clone(), Arc::clone(control));
+    let files = Files { catalog: Arc::default(), memory, tuning, control, rejects };
+    files.text(request, None).map(|(table, _)| table)
 }
 
 /// A file as a relation of a query.
@@ -247,6 +261,7 @@ impl Files {
             memory: &self.memory,
             control: &self.control,
             rejects: self.rejects.as_ref(),
+            storage: Storage::default(),
         };
         finder.find_or_tell(TextSources::Files(request.files.clone()), told)
     }

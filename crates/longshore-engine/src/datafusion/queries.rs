@@ -114,6 +114,7 @@ impl Queries {
         for NamedRows { name, table } in context.named {
             planner.names.define(name, Arc::clone(table) as Arc<dyn TableProvider>);
         }
+        planner.names.define_registered(&context.transaction.numbers().registered);
         planner
     }
 
@@ -348,9 +349,9 @@ impl Queries {
         rules: Option<&Arc<Rules>>,
         parameters: &Parameters<'_>,
     ) -> Result<Option<Optimized>, Error> {
-        // Texts among the values are read in UTC.
+        // Texts among the values are read in UTC; and rows that are registered may be others the next time.
         let time = planner.transaction.time().settings;
-        if time.zone.fixed_offset() != Some(0) {
+        if time.zone.fixed_offset() != Some(0) || planner.transaction.numbers().registered.are_any() {
             return Ok(None);
         }
         let Parameters { plans, values, .. } = parameters;

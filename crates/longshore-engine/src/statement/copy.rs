@@ -72,6 +72,12 @@ pub(crate) async fn copy_from(
             let copied = CopyPlan::of_query(context, target, query, &options)?.run(context).await?;
             (copied.report, copied.notice)
         }
+        CopySource::Stdin if let Some(rows) = streams.rows.take() => {
+            let target = Target::new(table, &copy.columns, &options, Vec::new())?;
+            let plan = CopyPlan::of_rows(context, target, rows, &options, copy.condition)?;
+            let copied = plan.run(context).await?;
+            (copied.report, copied.notice)
+        }
         CopySource::Stdin => {
             if options.once.once {
                 return Err(Error::unsupported(

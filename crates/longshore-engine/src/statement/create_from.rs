@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use longshore_load::{LoadReport, dry_run_inferred, load_inferred};
 use longshore_source::FoundFile;
-use longshore_storage::Relation;
+use longshore_storage::{Relation, Storage};
 use sqlparser::ast::{SelectItem, Statement, WildcardAdditionalOptions};
 
 use crate::catalog::{Rules, Table};
@@ -114,7 +114,8 @@ async fn make(
     let (told, of_file) = (options.rejects.clone(), rejects.of_file(&options.rejects));
     let (relation, loaded) = blocking::run(context.control, move |control| {
         let (types, rejects) = (&options.types, of_file.as_ref());
-        load(&Finder { options: &options, types, tuning, memory: &memory, control, rejects }, texts)
+        let storage = Storage::default();
+        load_found(&Finder { options: &options, types, tuning, memory: &memory, control, rejects, storage }, texts)
     })
     .await?;
     let mut report = Report { bytes_read: loaded.bytes, seconds: loaded.seconds, ..Report::default() };
@@ -132,7 +133,7 @@ async fn make(
 }
 
 /// Finds the columns out and loads; in a dry run there is no relation.
-fn load(finder: &Finder<'_>, mut texts: TextSources) -> Result<(Option<Relation>, LoadReport), Error> {
+pub(crate) fn load_found(finder: &Finder<'_>, mut texts: TextSources) -> Result<(Option<Relation>, LoadReport), Error> {
     let head = texts.head(finder.options, finder.control)?;
     let name = texts.name();
     let further = texts.further_columns(finder.options)?;

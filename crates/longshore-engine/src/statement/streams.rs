@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
+use crate::datafusion::RowsOnce;
 use crate::sql::options::OptionItem;
 
 /// The streams of a session.
@@ -10,6 +11,8 @@ use crate::sql::options::OptionItem;
 pub(crate) struct Streams {
     pub(crate) input: Option<Box<dyn Read + Send>>,
     pub(crate) output: Option<SharedWriter>,
+    /// Rows that COPY reads as STDIN in the place of `input`.
+    pub(crate) rows: Option<RowsOnce>,
     /// Whether they have PostgreSQL's text format where no other is named.
     pub(crate) are_postgres_text: bool,
     /// Is told when a COPY begins to use one of them.

@@ -8,6 +8,7 @@ use longshore_storage::{Column, ColumnType};
 
 use super::infer::FoundText;
 use super::read_csv::ReadCsv;
+use crate::sql::copy_text::OptionSetting;
 use crate::sql::names;
 use crate::sql::options::{OptionValue, is_secret};
 
@@ -46,6 +47,27 @@ pub(crate) fn statement(found: &FoundText, request: &ReadCsv) -> String {
         several => list(several),
     };
     format!("SELECT * FROM read_csv({files}, {})", arguments.join(", "))
+}
+
+/// `SELECT * FROM function('file', option => value, ...)` for a program that has names and values; `function` is one such as
+/// `read_csv` or `sniff_csv`.
+///
+/// ```
+/// use longshore_engine::{OptionSetting, call_text};
+/// let options = [("skip".to_owned(), OptionSetting::Number(1))];
+/// assert_eq!(call_text("sniff_csv", &["f.csv".to_owned()], &options), "SELECT * FROM sniff_csv('f.csv', skip => 1)");
+/// ```
+#[must_use]
+pub fn call_text(function: &str, files: &[String], options: &[(String, OptionSetting)]) -> String {
+    let mut arguments = match files {
+        [only] => names::literal(only),
+        several => list(several),
+    };
+    for (name, setting) in options {
+        let item = setting.item(name);
+        arguments = format!("{arguments}, {} => {}", item.name.to_lowercase(), value(&item.value));
+    }
+    format!("SELECT * FROM {function}({arguments})")
 }
 
 /// Where columns of JSON are found, if one of them is not the key of its name.

@@ -9,7 +9,7 @@ use longshore_format::sniff::Sniffed;
 use longshore_load::{
     Control, FieldTarget, InferRequest, InferredColumn, LoadError, OtherFields, TextOptions, Tuning, infer,
 };
-use longshore_storage::{Column, ColumnType, Memory, Schema};
+use longshore_storage::{Column, ColumnType, Memory, Schema, Storage};
 
 use super::files::ComputedColumn;
 use super::given::sniffing;
@@ -40,6 +40,8 @@ pub(crate) struct Finder<'a> {
     pub(crate) control: &'a Control,
     /// What becomes of records that cannot be taken, where the statement says it.
     pub(crate) rejects: Option<&'a FileRejects>,
+    /// How rows are kept, if they are loaded.
+    pub(crate) storage: Storage,
 }
 
 impl Finder<'_> {
@@ -120,6 +122,7 @@ impl Finder<'_> {
             options,
             tuning: self.tuning.clone(),
             memory: Arc::clone(self.memory),
+            storage: self.storage,
             found: Arc::default(),
         })
     }

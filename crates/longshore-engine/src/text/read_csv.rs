@@ -16,6 +16,7 @@ use sqlparser::ast::{
 use super::files::{find_files, kind_of};
 use super::kind::FileKind;
 use crate::Error;
+use crate::sql::copy_text::OptionSetting;
 use crate::sql::options::{OptionItem, OptionValue, Options, SourceOptions, Use, is_secret};
 use crate::sql::{in_text, names};
 
@@ -88,6 +89,24 @@ impl ReadCsv {
             options = Options::new(&items, Use::ReadCsv)?;
         }
         Ok(Self { files, columns, table, is_call: true, names: paths, items, options })
+    }
+
+    /// What a program asks for that has names and values.
+    pub(crate) fn of_settings(paths: &[String], settings: &[(String, OptionSetting)]) -> Result<Self, Error> {
+        let mut columns = None;
+        let mut items = Vec::new();
+        for (name, setting) in settings {
+            match known_name(name) {
+                name if name == "COLUMNS" => columns = Some(columns_of_setting(setting)?),
+                name => items.push(setting.item(&name)),
+            }
+        }
+        let mut options = Options::new(&items, Use::ReadCsv)?;
+        let files = find_files(paths, &options.source)?;
+        if add_delimiter(&mut items, &files) {
+            options = Options::new(&items, Use::ReadCsv)?;
+        }
+        Ok(Self { files, columns, table: None, is_call: true, names: paths.to_vec(), items, options })
     }
 
     /// The first file, as messages name it.
@@ -182,14 +201,18 @@ fn named(arg: &FunctionArg) -> Result<(String, &Expr), Error> {
     };
     match (operator, value) {
         (FunctionArgOperator::RightArrow | FunctionArgOperator::Assignment, FunctionArgExpr::Expr(value)) => {
-            let name = match name.to_ascii_uppercase().as_str() {
-                "DELIM" | "SEP" => "DELIMITER".to_owned(),
-                "NULLSTR" => "NULL".to_owned(),
-                name => name.to_owned(),
-            };
-            Ok((name, value))
+            Ok((known_name(&name), value))
         }
         _ => Err(Error::syntax(format!("read_csv takes its options as name => value, not as {arg}"))),
+    }
+}
+
+/// The name of an option, in upper case, also of one that DuckDB calls otherwise.
+fn known_name(name: &str) -> String {
+    match name.to_ascii_uppercase().as_str() {
+        "DELIM" | "SEP" => "DELIMITER".to_owned(),
+        "NULLSTR" => "NULL".to_owned(),
+        name => name.to_owned(),
     }
 }
 
@@ -277,4 +300,16 @@ fn columns_of(value: &Expr) -> Result<Vec<Column>, Error> {
         return Err(wrong("columns", value, expected));
     }
     Ok(columns)
+}
+
+/// The same as a program gives it.
+fn columns_of_setting(setting: &OptionSetting) -> Result<Vec<Column>, Error> {
+    let column = |(name, setting): &(String, OptionSetting)| match setting {
+        OptionSetting::Text(text) => Ok(Column::new(name, in_text::column_type(text)?, true)),
+        _ => Err(Error::invalid(format!("read_csv: the type of column {name} is a text such as 'INTEGER'"))),
+    };
+    match setting {
+        OptionSetting::PerColumn(columns) if !columns.is_empty() => columns.iter().map(column).collect(),
+        _ => Err(Error::invalid("read_csv: columns are the names and types of all fields; give each name its type")),
+    }
 }

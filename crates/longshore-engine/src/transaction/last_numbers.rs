@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use super::advisory::AdvisoryLocks;
 use super::identity::{Identity, SessionIdentity};
 use super::random_numbers::RandomNumbers;
+use super::registered::RegisteredRows;
 use super::session_cursor::SessionCursor;
 use super::temporary::TemporaryTables;
 use crate::activity::{Activities, Activity};
@@ -27,6 +28,8 @@ pub(crate) struct LastNumbers {
     /// Its temporary tables that do not outlive a transaction as they are.
     pub(crate) temporary: TemporaryTables,
     advisory: AdvisoryLocks,
+    /// Rows of the program that it belongs to, which its queries know by name.
+    pub(crate) registered: RegisteredRows,
     /// What the session tells of itself, and the list that it is in.
     entered: OnceLock<(Arc<Activity>, Arc<Activities>)>,
     /// What each query may take, if that is limited.

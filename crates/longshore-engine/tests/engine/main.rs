@@ -4,6 +4,7 @@ mod cancel;
 mod cursors;
 mod described;
 mod dialects;
+mod embedded;
 mod in_situ;
 mod indexes;
 mod literals;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use longshore_format::QuoteCheck;
 use longshore_format::sniff::Sniffed;
 use longshore_format::sniff::types::{Nulls, Reading, TypeSet};
-use longshore_storage::{BufferPacking, Storage};
+use longshore_storage::BufferPacking;
 
 use super::fit::Fit;
 use super::footer::Footer;
@@ -140,7 +140,7 @@ impl Task<'_> {
         let schema = Arc::clone(&guess.schema);
         let (tuning, memory) = (request.tuning.clone(), &request.memory);
         let files = Files::new(inputs, schema, vec![output], options.clone(), tuning, memory, control)?;
-        let packing = BufferPacking::new(memory, Storage::default(), request.tuning.merge);
+        let packing = BufferPacking::new(memory, request.storage, request.tuning.merge);
         let inference = Inference {
             files: &files,
             guesses: Guesses::new(guess, readings.clone()),

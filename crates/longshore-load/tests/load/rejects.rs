@@ -287,6 +287,7 @@ fn types_are_found_out_beside_records_that_are_rejected() {
                 options: TextOptions { on_error, mode: machine.mode, ..comma() },
                 tuning: machine.tuning.clone(),
                 memory: Memory::new(None),
+                storage: longshore_storage::Storage::default(),
                 found: std::sync::Arc::default(),
             };
             let path = file.path().to_owned();

@@ -88,6 +88,7 @@ fn progress_is_told_in_the_bytes_of_the_file() {
             options: self::options(),
             tuning: Tuning::new(2),
             memory,
+            storage: longshore_storage::Storage::default(),
             found: std::sync::Arc::default(),
         };
         let (_, _, report) = load_inferred(vec![input], &request, &Control::new()).unwrap();

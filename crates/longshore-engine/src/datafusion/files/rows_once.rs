@@ -36,6 +36,11 @@ impl RowsOnce {
         Self { schema, batches: Mutex::new(Some(Box::new(batches))) }
     }
 
+    /// Names and types of the columns.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
     pub(in crate::datafusion) fn table(self) -> Result<Arc<dyn TableProvider>> {
         let schema = Arc::clone(&self.schema);
         Ok(Arc::new(StreamingTable::try_new(schema, vec![Arc::new(self)])?))

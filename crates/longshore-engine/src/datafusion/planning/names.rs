@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
 use datafusion::common::{DataFusionError, Result, TableReference};
+use datafusion::datasource::MemTable;
 
 use crate::catalog::{Catalog, LOADS};
 use crate::datafusion::scan::loads::LoadsTable;
 use crate::datafusion::scan::table::RelationTable;
 use crate::sql::names::{self, CATALOG, SCHEMA};
-use crate::transaction::StatementTransaction;
+use crate::transaction::{Registered, RegisteredRows, StatementTransaction};
 
 /// The name by which the catalog knows what a reference is about.
 pub(in crate::datafusion) fn name_of(reference: &TableReference) -> String {
@@ -39,6 +40,17 @@ impl Names {
     /// Makes `name` stand for the planned view `provider`.
     pub(in crate::datafusion) fn define(&self, name: &str, provider: Arc<dyn TableProvider>) {
         self.known(|known| known.insert(name.to_owned(), provider));
+    }
+
+    /// Makes the names of rows that a program has registered stand for them, in their order.
+    pub(in crate::datafusion) fn define_registered(&self, registered: &RegisteredRows) {
+        for Registered { name, schema, batches } in registered.all() {
+            match MemTable::try_new(schema, vec![batches.to_vec()]) {
+                Ok(table) => self.define(&name, Arc::new(table)),
+                // The batches were made with the schema.
+                Err(_) => debug_assert!(false, "the rows of {name} have other columns"),
+            }
+        }
     }
 
     /// Whether `name` was looked up or defined before.

@@ -140,6 +140,37 @@ impl CopyPlan {
         Ok(Self::Insert(InsertPlan { target, query, source, repairs: None, settings, rejects, conflict }))
     }
 
+    /// Those of `rows`, which a program gives, into `target` for which `condition` is true.
+    pub(super) fn of_rows(
+        context: &Context<'_>,
+        target: Target,
+        rows: RowsOnce,
+        options: &Options,
+        condition: Option<Expr>,
+    ) -> Result<Self, Error> {
+        let fields = rows.schema().fields();
+        if fields.len() != target.fields.len() {
+            return Err(Error::invalid(format!(
+                "the rows have {} columns, where {} are expected: {}",
+                fields.len(),
+                target.fields.len(),
+                target.names().join(", ")
+            )));
+        }
+        // Types that are read where they are inserted, such as JSON, are given as texts.
+        let is_text = |column: &Column| {
+            let at = target.names().iter().position(|name| *name == column.name);
+            column.column_type.is_inserted() && at.is_some_and(|at| fields[at].data_type().is_string())
+        };
+        let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+        let (query, name) = rows_of_source(&target, &names, condition, is_text)?;
+        let settings = Settings::new(context, options);
+        let rejects = Rejects::new(context, &settings.rejects)?;
+        let conflict = target.conflicts_of_rows(options)?;
+        let source = Some((name, NamedSource::Rows(rows)));
+        Ok(Self::Insert(InsertPlan { target, query, source, repairs: None, settings, rejects, conflict }))
+    }
+
     /// A load of `texts`, as part of `transaction` or in a transaction of its own.
     pub(super) fn of_load(
         context: &Context<'_>,

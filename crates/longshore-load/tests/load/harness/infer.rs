@@ -4,7 +4,7 @@ use std::path::Path;
 
 use longshore_format::sniff::Given;
 use longshore_load::{Control, InferRequest, Inferred, InputFile, LoadError, Source, Tuning, infer, load_inferred};
-use longshore_storage::Memory;
+use longshore_storage::{Memory, Storage};
 use tempfile::NamedTempFile;
 
 use super::{Machine, comma, dump, machines};
@@ -27,6 +27,7 @@ pub fn request(tuning: &Tuning) -> InferRequest {
         options: comma(),
         tuning: tuning.clone(),
         memory: Memory::new(None),
+        storage: Storage::default(),
         found: std::sync::Arc::default(),
     }
 }

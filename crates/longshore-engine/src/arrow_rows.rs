@@ -1,0 +1,142 @@
+//! Rows for programs that know Arrow and nothing of Longshore: what Arrow has no type for becomes texts, and NUMERIC
+//! decimals, where all values are known.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, Decimal128Array, RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, Schema, SchemaRef};
+
+use crate::datafusion::{PlainFor, plain_batch, plain_schema};
+use crate::{BuiltinType, Error, RowStream, TypeId};
+
+/// Digits of an Arrow decimal at most.
+const DIGITS_MAX: usize = 38;
+
+/// The same rows, whose columns have types that every program knows which reads Arrow: NUMERIC without a precision, JSON,
+/// intervals and times with a zone are texts as PostgreSQL writes them. [`RowStream::types`] tells them apart.
+///
+/// # Errors
+/// Never for columns that a query has.
+pub fn plain_rows(rows: RowStream) -> Result<RowStream, Error> {
+    let schema = plain_schema(rows.schema(), PlainFor::Columns)?;
+    let to = Arc::clone(&schema);
+    Ok(rows.converted(schema, move |batch| plain_batch(batch, &to, PlainFor::Columns)))
+}
+
+/// The same batches, in which NUMERIC columns that [`plain_rows`] made texts are decimals: of the largest scale that a value
+/// has. A column with more than 38 digits, `NaN` or `Infinity` stays text.
+///
+/// # Errors
+/// Never for what [`plain_rows`] made.
+pub fn decimal_columns(
+    schema: &SchemaRef,
+    types: &[TypeId],
+    batches: Vec<RecordBatch>,
+) -> Result<(SchemaRef, Vec<RecordBatch>), Error> {
+    let numeric = BuiltinType::named("numeric").map(|builtin| builtin.oid);
+    let is_numeric = |column: &usize| {
+        types.get(*column).map(|type_id| type_id.oid) == numeric
+            && *schema.field(*column).data_type() == DataType::Utf8View
+    };
+    let numeric: Vec<usize> = (0..schema.fields().len()).filter(is_numeric).collect();
+    let rows: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
+    let mut fields: Vec<_> = schema.fields().iter().map(|field| field.as_ref().clone()).collect();
+    let mut columns: Vec<Vec<ArrayRef>> = batches.iter().map(|batch| batch.columns().to_vec()).collect();
+    for column in numeric {
+        let Some((precision, scale)) = digits(columns.iter().map(|of_batch| &of_batch[column])) else { continue };
+        for of_batch in &mut columns {
+            of_batch[column] = decimals(&of_batch[column], precision, scale)?;
+        }
+        fields[column].set_data_type(DataType::Decimal128(precision, scale));
+    }
+    let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+    let made = columns.into_iter().zip(rows).map(|(columns, rows)| {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options)
+    });
+    let made = made.collect::<Result<Vec<_>, _>>().map_err(|error| Error::internal(error.to_string()))?;
+    Ok((schema, made))
+}
+
+/// A text of digits, before and behind the point; `None` if it is none.
+fn parts(text: &str) -> Option<(&str, &str)> {
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    (!unsigned.is_empty() && are_digits(whole) && are_digits(fraction)).then_some((whole, fraction))
+}
+
+/// Precision and scale that all values of a column fit into, if there are some.
+fn digits<'a>(arrays: impl Iterator<Item = &'a ArrayRef>) -> Option<(u8, i8)> {
+    let (mut whole_max, mut scale) = (1, 0);
+    for array in arrays {
+        for text in array.as_string_view().iter().flatten() {
+            let (whole, fraction) = parts(text)?;
+            whole_max = whole_max.max(whole.trim_start_matches('0').len());
+            scale = scale.max(fraction.len());
+        }
+    }
+    let precision = whole_max + scale;
+    (precision <= DIGITS_MAX).then_some((precision as u8, scale as i8))
+}
+
+fn decimals(array: &ArrayRef, precision: u8, scale: i8) -> Result<ArrayRef, Error> {
+    let value = |text: &str| {
+        let (whole, fraction) = parts(text)?;
+        let zeros = usize::try_from(scale).ok()?.checked_sub(fraction.len())?;
+        let digits = whole.bytes().chain(fraction.bytes()).chain(std::iter::repeat_n(b'0', zeros));
+        let value = digits.fold(0_i128, |value, digit| value * 10 + i128::from(digit - b'0'));
+        Some(if text.starts_with('-') { -value } else { value })
+    };
+    let values: Decimal128Array = array.as_string_view().iter().map(|text| text.and_then(value)).collect();
+    let values = values.with_precision_and_scale(precision, scale);
+    Ok(Arc::new(values.map_err(|error| Error::internal(error.to_string()))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Array, StringViewArray};
+    use arrow_schema::Field;
+
+    use super::*;
+
+    fn made(texts: &[Option<&str>]) -> DataType {
+        let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Utf8View, true)]));
+        let array: ArrayRef = Arc::new(texts.iter().copied().collect::<StringViewArray>());
+        let batch = RecordBatch::try_new(Arc::clone(&schema), vec![array]).expect("it fits");
+        let types = [TypeId { oid: 1700, ..TypeId::of_values(&DataType::Utf8View) }];
+        let (schema, batches) = decimal_columns(&schema, &types, vec![batch]).expect("it is plain");
+        for (row, text) in texts.iter().enumerate() {
+            let array = batches[0].column(0);
+            let shown = match array.data_type() {
+                DataType::Decimal128(..) => {
+                    let values = array.as_primitive::<arrow_array::types::Decimal128Type>();
+                    (!values.is_null(row)).then(|| values.value_as_string(row))
+                }
+                _ => array.as_string_view().iter().nth(row).flatten().map(str::to_owned),
+            };
+            assert_eq!(shown.is_none(), text.is_none());
+            if let (Some(shown), Some(text)) = (shown, text) {
+                assert!(shown.starts_with(text), "{shown} is {text} with more zeros");
+            }
+        }
+        schema.field(0).data_type().clone()
+    }
+
+    #[test]
+    fn numbers_become_decimals_of_the_largest_scale() {
+        assert_eq!(made(&[Some("1.5"), None, Some("-20.125")]), DataType::Decimal128(5, 3));
+        assert_eq!(made(&[Some("0.001")]), DataType::Decimal128(4, 3));
+        let nines = "9".repeat(38);
+        assert_eq!(made(&[Some(nines.as_str())]), DataType::Decimal128(38, 0));
+        assert_eq!(made(&[]), DataType::Decimal128(1, 0));
+    }
+
+    #[test]
+    fn other_numbers_stay_texts() {
+        let nines = "9".repeat(39);
+        assert_eq!(made(&[Some(nines.as_str())]), DataType::Utf8View);
+        assert_eq!(made(&[Some("NaN"), Some("1")]), DataType::Utf8View);
+    }
+}

@@ -1,0 +1,186 @@
+//! Texts as batches of Arrow, without a database: the loader's workers decode into the arrays that the caller gets.
+//!
+//! Columns, types and dialect are found out over the whole files, as in `CREATE TABLE t AS FROM 'file'`, or given by the option
+//! `columns`. Not here: the options (`sql::options`), a text as a table of a query (`datafusion::files`).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use longshore_load::{Control, LoadError, LoadReport, OnError, RejectTable, copy_from, reject_schema};
+use longshore_storage::{Chunk, Memory, Relation, Schema, Storage, in_threads};
+
+use crate::datafusion::{PlainFor, plain_batch, plain_schema, text_with_columns};
+use crate::sql::options::{ErrorChoice, Options};
+use crate::statement::load_found;
+use crate::text::{FileRejects, Finder, ReadCsv, TextInput, TextSources, named_by_inputs, tell_repairs};
+use crate::{Config, Error, OptionSetting, Report, TypeId, panics};
+
+/// Rows of texts.
+#[derive(Debug)]
+pub struct TextRows {
+    /// Names and types of the columns.
+    pub schema: SchemaRef,
+    /// Their types as PostgreSQL's programs know them.
+    pub types: Arc<[TypeId]>,
+    /// The rows, in the order of the files.
+    pub batches: Vec<RecordBatch>,
+    /// How much was read, and in what time.
+    pub report: Report,
+    /// Records that were left out.
+    pub rejected: u64,
+    /// What is to be said of these as rows, if they were to be kept.
+    pub rejects: Option<Box<TextRows>>,
+    /// What else is to be said, such as which records were repaired.
+    pub notice: Option<String>,
+}
+
+/// What a program asks of texts.
+#[derive(Clone, Debug, Default)]
+pub struct TextRequest {
+    /// Paths, patterns, folders and addresses.
+    pub files: Vec<String>,
+    /// Options of `read_csv` by name.
+    pub options: Vec<(String, OptionSetting)>,
+    /// Whether records that cannot be taken are left out and told of as rows.
+    pub keeps_rejects: bool,
+}
+
+/// Reads texts into memory; the workers are those of `config`, whose memory limit holds for the rows.
+///
+/// It blocks until all is read; `control` shows how far it is, and cancels it.
+///
+/// # Errors
+/// As `SELECT * FROM read_csv(...)` with the same options.
+pub fn read_text(request: &TextRequest, config: &Config, control: &Arc<Control>) -> Result<TextRows, Error> {
+    panics::caught(|| {
+        let memory = Memory::new(config.memory_limit);
+        let call = ReadCsv::of_settings(&request.files, &request.options)?;
+        if call.is_columnar()? {
+            return Err(Error::invalid(format!(
+                "{} is no text; read it with SELECT * FROM '{0}', which knows its columns",
+                call.name()
+            )));
+        }
+        let kept = request.keeps_rejects.then(|| Arc::new(RejectTable::new(&memory)));
+        let rejects = rejects(call.options(), kept.as_ref())?;
+        let reading = Reading { call: &call, config, memory: &memory, control, rejects };
+        let (relation, loaded) = reading.read()?;
+        let mut made = rows_of(&relation, config.threads)?;
+        made.report = Report { rows: loaded.rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..made.report };
+        made.rejected = loaded.rejects.records;
+        if let Some(kept) = kept {
+            let table = Relation::new(reject_schema(), Arc::clone(&memory));
+            table.set_storage(Storage::Plain);
+            kept.append_to(&table)?;
+            made.rejects = Some(Box::new(rows_of(&table, 1)?));
+        }
+        let notices = control.take_notices();
+        made.notice = (!notices.is_empty()).then(|| notices.join("\n"));
+        Ok(made)
+    })
+}
+
+/// What becomes of records that cannot be taken, where that is more than the options say by themselves.
+fn rejects(options: &Options, kept: Option<&Arc<RejectTable>>) -> Result<Option<FileRejects>, Error> {
+    match (&options.rejects.on_error, kept) {
+        (ErrorChoice::Stop | ErrorChoice::Ignore, None) => Ok(None),
+        (ErrorChoice::Stop, Some(kept)) => {
+            let on_error = OnError::Collect(Arc::<RejectTable>::clone(kept));
+            Ok(Some(FileRejects { on_error, limit: options.rejects.limit, path: None }))
+        }
+        (ErrorChoice::Ignore, Some(_)) => {
+            Err(Error::invalid("option ON_ERROR: bad records are asked for as rows; leave the option out"))
+        }
+        (ErrorChoice::Table(_) | ErrorChoice::File(_), _) => Err(Error::invalid(
+            "option ON_ERROR: there is no database that could keep a table of rejects; ask for them as rows, or load into a \
+             table",
+        )),
+    }
+}
+
+/// Texts that are read into a relation of their own.
+struct Reading<'a> {
+    call: &'a ReadCsv,
+    config: &'a Config,
+    memory: &'a Arc<Memory>,
+    control: &'a Arc<Control>,
+    rejects: Option<FileRejects>,
+}
+
+impl Reading<'_> {
+    fn read(&self) -> Result<(Relation, LoadReport), Error> {
+        let Self { call, config, memory, control, rejects } = self;
+        let tuning = call.tuned(&config.tuning());
+        if call.columns.is_some() {
+            return self.read_known();
+        }
+        let (options, types) = (call.options(), &call.options().types);
+        let finder =
+            Finder { options, types, tuning, memory, control, rejects: rejects.as_ref(), storage: Storage::Plain };
+        let (relation, report) = load_found(&finder, TextSources::Files(call.files.clone()))?;
+        match relation {
+            Some(relation) => Ok((relation, report)),
+            None => {
+                Err(Error::invalid("option DRY_RUN: there is no table here that would not be loaded; leave it out"))
+            }
+        }
+    }
+
+    /// Reads texts whose columns are given.
+    fn read_known(&self) -> Result<(Relation, LoadReport), Error> {
+        let Self { call, config, memory, control, rejects } = self;
+        let tuning = call.tuned(&config.tuning());
+        let table = text_with_columns(call, &config.tuning(), memory, control, rejects.clone())?;
+        let relation = |schema: &Arc<Schema>| {
+            let relation = Relation::new(Arc::clone(schema), Arc::clone(memory));
+            relation.set_storage(Storage::Plain);
+            relation
+        };
+        let mut text = table.options.clone();
+        // What cannot be read again is read with repairs at once.
+        if table.inputs.iter().any(TextInput::reads_once) {
+            text = text.repairing().unwrap_or(text);
+        }
+        loop {
+            let files = table.inputs.iter().map(TextInput::file).collect();
+            let into = relation(&table.schema);
+            match (copy_from(files, &into, &text, &tuning, control), text.repairing()) {
+                (Ok(report), _) => {
+                    if let Some(log) = text.repair_log() {
+                        tell_repairs(&log.summary(), control);
+                    }
+                    return Ok((into, report));
+                }
+                (Err(LoadError::Misshapen(_)), Some(repairing)) => text = repairing,
+                (Err(error), _) => return Err(named_by_inputs(error, &table.inputs)),
+            }
+        }
+    }
+}
+
+/// All rows of a relation that nobody else knows, made batches by so many threads.
+fn rows_of(relation: &Relation, threads: usize) -> Result<TextRows, Error> {
+    let columns = relation.schema().columns();
+    let types = columns.iter().map(|column| TypeId::of_column(column.column_type)).collect();
+    let arrow = relation.schema().arrow();
+    let schema = plain_schema(&arrow, PlainFor::Columns)?;
+    let (snapshot, next) = (relation.snapshot(), AtomicUsize::new(0));
+    let (chunks, all): (&[Arc<Chunk>], Vec<usize>) = (snapshot.chunks(), (0..columns.len()).collect());
+    let made = in_threads(threads.min(chunks.len()), || {
+        let mut made = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(chunk) = chunks.get(at) else { return Ok(made) };
+            let batch = chunk.batch(&all, 0, chunk.rows());
+            made.push((at, plain_batch(&batch, &schema, PlainFor::Columns)?));
+        }
+    });
+    let made: Result<Vec<Vec<_>>, Error> = made.into_iter().collect();
+    let mut made: Vec<(usize, RecordBatch)> = made?.into_iter().flatten().collect();
+    made.sort_by_key(|(at, _)| *at);
+    let batches = made.into_iter().map(|(_, batch)| batch).collect();
+    let report = Report::default();
+    Ok(TextRows { schema, types, batches, report, rejected: 0, rejects: None, notice: None })
+}

@@ -1,0 +1,108 @@
+"""Files of text without a database: :func:`read_csv`, :func:`read_json` and :func:`sniff`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Union
+
+from ._longshore import read_text
+from ._relation import Relation
+
+Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
+
+
+def paths_of(files: Paths) -> list[str]:
+    """The paths as texts."""
+    if isinstance(files, (str, os.PathLike)):
+        return [os.fspath(files)]
+    return [os.fspath(path) for path in files]
+
+
+class TextTable(Relation):
+    """The rows of files, in memory, as columns of Arrow; see :func:`read_csv`."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        super().__init__(told)
+        #: Bytes of text that were read.
+        self.bytes: int = told["bytes"]
+        #: Wall-clock seconds that it took.
+        self.seconds: float = told["seconds"]
+        #: Records that were left out.
+        self.rejected: int = told["rejected"]
+        #: These records as rows, if they were asked for.
+        self.rejects: Relation | None = Relation({"rows": told["rejects"]}) if "rejects" in told else None
+
+    @property
+    def num_columns(self) -> int:
+        """The number of columns."""
+        return len(self.columns)
+
+    @property
+    def schema(self) -> Any:
+        """Arrow's schema: that of pyarrow if it is installed, else names and types in pairs."""
+        try:
+            import pyarrow
+        except ImportError:
+            return list(zip(self.columns, self.types))
+        return pyarrow.schema(self)
+
+
+def read_csv(
+    files: Paths,
+    *,
+    threads: int | None = None,
+    memory_limit: int | None = None,
+    rejects: bool = False,
+    **options: Any,
+) -> TextTable:
+    """Reads files of text into Arrow with all processors, without a database.
+
+    Dialect, header, names and types are found out over the whole of the files, so that no value is lost; what is given wins.
+    ``files`` are a path, several, a pattern, a folder or an address; compressed files are read as they are. ``options`` are
+    those of ``read_csv`` in SQL: ``delimiter='|'``, ``header=False``, ``types={'id': 'BIGINT'}`` for some columns,
+    ``columns={'id': 'BIGINT', 'name': 'TEXT'}`` for all of them, ``null=['', 'NA']``, ``skip=2`` and more. With ``rejects=True``
+    bad records are left out and listed in ``rejects``; otherwise the first one is an error with its file, line and column.
+
+    >>> import longshore, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "prices.csv"
+    >>> _ = path.write_text("day;item;price\\n2024-05-01;nuts;1,50\\n2024-05-02;bolts;12,25\\n")
+    >>> longshore.read_csv(path)
+        day     | item  | price
+    ------------+-------+-------
+     2024-05-01 | nuts  |  1.50
+     2024-05-02 | bolts | 12.25
+    (2 rows)
+    """
+    rows, told = read_text(paths_of(files), options, threads, memory_limit, rejects)
+    return TextTable({**told, "rows": rows})
+
+
+def read_json(
+    files: Paths,
+    *,
+    threads: int | None = None,
+    memory_limit: int | None = None,
+    rejects: bool = False,
+    **options: Any,
+) -> TextTable:
+    """Reads files of JSON, as lines, as one array, or values one after the other: see :func:`read_csv`."""
+    options.setdefault("format", "json")
+    return read_csv(files, threads=threads, memory_limit=memory_limit, rejects=rejects, **options)
+
+
+def sniff(files: Paths, **options: Any) -> Relation:
+    """What files are: each property of the dialect with why it was found so, each column, and a statement that reads them.
+
+    >>> import longshore, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "prices.csv"
+    >>> _ = path.write_text("day;price\\n2024-05-01;1,50\\n")
+    >>> {row[0]: row[1] for row in longshore.sniff(path).fetchall()}["column day"]
+    'DATE'
+    """
+    from ._connection import connect
+
+    with connect() as db:
+        found = db._sniffed(paths_of(files), options)
+        found.num_rows
+        return found

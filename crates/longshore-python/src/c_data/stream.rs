@@ -1,0 +1,156 @@
+//! Batches as `struct ArrowArrayStream`, and back.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+
+use super::schema::broken;
+use super::{CArray, CSchema, CStream};
+
+/// What a stream returns where it cannot go on.
+const EIO: c_int = 5;
+
+/// Batches that are made while they are read: all have `schema`, and an error is a message.
+pub(crate) struct Batches {
+    pub(crate) schema: SchemaRef,
+    pub(crate) next: Box<dyn FnMut() -> Option<Result<RecordBatch, String>> + Send>,
+}
+
+/// What a stream of ours points to.
+struct Kept {
+    batches: Batches,
+    error: CString,
+}
+
+impl Kept {
+    fn fail(&mut self, problem: &str) -> c_int {
+        self.error = CString::new(problem.replace('\0', "")).unwrap_or_default();
+        EIO
+    }
+}
+
+unsafe extern "C" fn release(stream: *mut CStream) {
+    // SAFETY: the caller hands in a stream of ours that is not released, whose private data `CStream::new` has boxed.
+    unsafe {
+        drop(Box::from_raw((*stream).private_data.cast::<Kept>()));
+        (*stream).release = None;
+    }
+}
+
+unsafe extern "C" fn get_schema(stream: *mut CStream, out: *mut CSchema) -> c_int {
+    // SAFETY: as for `release`; nobody else uses the stream during a call.
+    let kept = unsafe { &mut *(*stream).private_data.cast::<Kept>() };
+    match CSchema::of_table(&kept.batches.schema) {
+        Ok(schema) => {
+            // SAFETY: the caller has room for a schema there, with nothing in it.
+            unsafe { out.write(schema) };
+            0
+        }
+        Err(error) => kept.fail(&error.to_string()),
+    }
+}
+
+unsafe extern "C" fn get_next(stream: *mut CStream, out: *mut CArray) -> c_int {
+    // SAFETY: as for `release`; nobody else uses the stream during a call.
+    let kept = unsafe { &mut *(*stream).private_data.cast::<Kept>() };
+    let array = match (kept.batches.next)() {
+        Some(Ok(batch)) => CArray::of_batch(&batch),
+        Some(Err(problem)) => return kept.fail(&problem),
+        None => CArray::released(),
+    };
+    // SAFETY: the caller has room for an array there, with nothing in it.
+    unsafe { out.write(array) };
+    0
+}
+
+unsafe extern "C" fn get_last_error(stream: *mut CStream) -> *const c_char {
+    // SAFETY: as for `release`.
+    unsafe { (*(*stream).private_data.cast::<Kept>()).error.as_ptr() }
+}
+
+impl CStream {
+    /// These batches.
+    pub(crate) fn new(batches: Batches) -> Self {
+        let kept = Box::new(Kept { batches, error: CString::default() });
+        Self {
+            get_schema: Some(get_schema),
+            get_next: Some(get_next),
+            get_last_error: Some(get_last_error),
+            release: Some(release),
+            private_data: Box::into_raw(kept).cast(),
+        }
+    }
+
+    fn failed(&mut self) -> ArrowError {
+        let text = self.get_last_error.map(|get_last_error| {
+            // SAFETY: the stream is not released, and its last call has failed.
+            unsafe { get_last_error(self) }
+        });
+        let text = text.filter(|text| !text.is_null()).map(|text| {
+            // SAFETY: the specification has a string there that NUL ends, until the next call.
+            unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+        });
+        ArrowError::CDataInterface(text.unwrap_or_else(|| "the Arrow stream cannot be read".to_owned()))
+    }
+}
+
+/// The batches of a stream of another library.
+pub(crate) struct StreamReader {
+    stream: CStream,
+    schema: SchemaRef,
+    is_done: bool,
+}
+
+impl StreamReader {
+    /// Reads `stream`.
+    ///
+    /// # Safety
+    /// It is a stream as the specification has it.
+    pub(crate) unsafe fn new(mut stream: CStream) -> Result<Self, ArrowError> {
+        let get_schema = stream.get_schema.filter(|_| stream.release.is_some());
+        let get_schema = get_schema.ok_or_else(|| broken("the stream was read already"))?;
+        let mut schema = CSchema::released();
+        // SAFETY: the stream is not released, and the schema is room for one.
+        if unsafe { get_schema(&raw mut stream, &raw mut schema) } != 0 {
+            return Err(stream.failed());
+        }
+        let DataType::Struct(fields) = schema.data_type()? else {
+            return Err(broken("its rows have no columns"));
+        };
+        Ok(Self { stream, schema: Arc::new(Schema::new(fields)), is_done: false })
+    }
+
+    /// The columns of the batches.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn read(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        let get_next = self.stream.get_next.ok_or_else(|| broken("the stream was read already"))?;
+        let mut array = CArray::released();
+        // SAFETY: the stream is not released, and the array is room for one.
+        if unsafe { get_next(&raw mut self.stream, &raw mut array) } != 0 {
+            return Err(self.stream.failed());
+        }
+        if array.is_released() {
+            return Ok(None);
+        }
+        // SAFETY: the stream is as the specification has it, and so are its arrays, which have its schema.
+        unsafe { array.batch(&self.schema) }.map(Some)
+    }
+}
+
+impl Iterator for StreamReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_done {
+            return None;
+        }
+        let read = self.read();
+        self.is_done = !matches!(read, Ok(Some(_)));
+        read.transpose()
+    }
+}
