@@ -22,6 +22,7 @@ mod log;
 mod oids;
 mod operations;
 mod restore;
+mod retype;
 mod roles;
 mod rules;
 mod search_path;
@@ -57,7 +58,9 @@ pub(crate) use roles::{Membership, RoleDefinition, RoleId, Roles, SettingsOf};
 pub(crate) use rules::{Check, ColumnRule, Origin, Reference, Rules, columns_read, next_of, rename_sequence};
 pub(crate) use search_path::SearchPath;
 pub(crate) use sequence::{Definition as SequenceDefinition, Owner, Sequence};
-pub(crate) use user_types::{Domain, ELEMENT, UserType, about, array_of, constraint_of_domain, every_element};
+pub(crate) use user_types::{
+    Domain, ELEMENT, UserType, about, array_of, constraint_of_domain, every_element, innermost,
+};
 
 use crate::Error;
 

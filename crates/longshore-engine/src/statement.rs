@@ -30,6 +30,7 @@ mod lock_table;
 mod merge;
 mod nature;
 mod new_folder;
+mod object_locks;
 mod objects;
 mod of_session;
 mod own_block;
@@ -169,7 +170,12 @@ impl Context<'_> {
 }
 
 /// Executes one statement, in the session's transaction block or in a transaction of its own.
-pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Result<Outcome, Error> {
+pub(crate) async fn execute(session: SessionContext<'_>, sql: &str) -> Result<Outcome, Error> {
+    let database = session.database;
+    execute_one(session, sql).await.map_err(|error| hint::of_new_label(error, &database.catalog))
+}
+
+async fn execute_one(mut session: SessionContext<'_>, sql: &str) -> Result<Outcome, Error> {
     let (catalog, path) = (&session.database.catalog, session.block.numbers().path());
     let prepare = |text: &str| prepare::named_in(text, catalog, &path);
     if let Some(shaped) = session.shapes.find(sql, catalog, &path, prepare) {
@@ -266,6 +272,7 @@ pub(crate) async fn execute(mut session: SessionContext<'_>, sql: &str) -> Resul
 /// Runs the statement of `sql` as often as it has to be.
 async fn run(session: SessionContext<'_>, parsed: Parsed, sql: &str, path: &SearchPath) -> Result<Outcome, Error> {
     let SessionContext { database, block, streams, control, .. } = session;
+    object_locks::lock(block, &database.catalog, &parsed, control).await.inspect_err(|_| block.fail())?;
     let nature = nature(&parsed, &database.catalog);
     let own = block.definitions_for(nature, &database.catalog).map(|catalog| database.with_catalog(catalog));
     let database = own.as_ref().unwrap_or(database);

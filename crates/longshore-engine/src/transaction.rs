@@ -13,6 +13,7 @@ mod last_numbers;
 mod lookup;
 mod modes;
 mod nature;
+mod object_locks;
 mod random_numbers;
 mod registered;
 mod restarts;
@@ -43,6 +44,7 @@ use longshore_storage::{
 pub(crate) use modes::{Level, Modes};
 pub(crate) use nature::Nature;
 use nature::check_access;
+pub(crate) use object_locks::RELATIONS;
 pub(crate) use random_numbers::RandomNumbers;
 pub(crate) use registered::{Registered, RegisteredRows};
 use restarts::Restarts;

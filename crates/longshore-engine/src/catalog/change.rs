@@ -13,7 +13,7 @@ use std::mem::swap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use longshore_storage::{Commit, CommitError, Isolation, Relation, RelationId, Transaction, Transactions};
+use longshore_storage::{Commit, CommitError, Isolation, Owner, Relation, RelationId, Transaction, Transactions};
 
 use super::image::TableImage;
 use super::log::CatalogLog;
@@ -68,6 +68,23 @@ impl Change {
     /// What is to be done if the change is not made after all.
     pub(crate) fn otherwise(&mut self, undo: impl FnOnce() + Send + 'static) {
         self.otherwise.push(Box::new(undo));
+    }
+
+    /// Puts another sequence under the name `to` in the place of one, for the transaction block of `holder` alone, which has let
+    /// it begin anew so many times. Others wait for it.
+    pub(crate) fn take_over(
+        &mut self,
+        sequence: &Arc<Sequence>,
+        to: &str,
+        (holder, restarts): (Owner, u32),
+    ) -> Result<Arc<Sequence>, Error> {
+        let own = Arc::new(sequence.take_over(to, holder, restarts)?);
+        let (undone, done, next) = (Arc::clone(sequence), Arc::clone(sequence), Arc::clone(&own));
+        self.otherwise(move || undone.release());
+        self.then(move || done.hand_on(next));
+        self.sequences.remove(&sequence.name);
+        self.sequences.insert(to.to_owned(), Arc::clone(&own));
+        Ok(own)
     }
 
     /// The change is made.

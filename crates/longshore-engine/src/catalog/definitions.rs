@@ -29,6 +29,8 @@ pub(crate) struct Definitions {
     pub(crate) lacks_public: bool,
     /// Types that users made.
     pub(crate) types: BTreeMap<String, Arc<UserType>>,
+    /// All labels of enumerations to which a transaction block has added some that are kept back until it commits (`retype`).
+    pub(crate) new_labels: BTreeMap<String, Vec<String>>,
     pub(crate) comments: BTreeMap<Commented, String>,
     pub(crate) roles: Arc<Roles>,
     /// Owners and privileges, where they are not the usual ones.

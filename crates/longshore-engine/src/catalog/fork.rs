@@ -103,6 +103,12 @@ impl Contents {
         names.filter(|name| !self.agrees(other, name)).cloned().collect()
     }
 
+    /// Whether a table of this name has columns of one of these types.
+    fn has_one_of(&self, name: &str, types: &[&str]) -> bool {
+        let rules = self.rules.get(name);
+        rules.is_some_and(|rules| types.iter().any(|of| !rules.columns_of_type(of).is_empty()))
+    }
+
     /// The names that what is called `name` depends on.
     fn depends_on(&self, name: &str) -> Vec<String> {
         match self.entries.get(name) {
@@ -198,6 +204,11 @@ impl Catalog {
         self.fork.as_ref().map(|fork| &fork.origin)
     }
 
+    /// Whether a label that is added to an enumeration is kept back: the transaction block has not made the type itself.
+    pub(crate) fn keeps_labels_back(&self, name: &str) -> bool {
+        self.fork.as_ref().is_some_and(|fork| fork.began.definitions.types.contains_key(name))
+    }
+
     /// Whether a table is one that the transaction block has made or altered which has the catalog to itself.
     pub(crate) fn is_of_block(&self, table: &Arc<Table>) -> bool {
         self.fork.as_ref().is_some_and(|fork| !fork.began.has(table))
@@ -253,6 +264,7 @@ impl Catalog {
         commit: impl FnOnce(Transaction) -> Result<Commit, Error>,
     ) -> Result<Commit, Error> {
         let Some(fork) = &self.fork else { return Err(Error::internal("the catalog is that of the database")) };
+        self.admit_labels()?;
         let origin = &fork.origin;
         let _alone = origin.alone();
         let mut draft = fork.merged(&Contents::of(origin), &Contents::of(self))?;
@@ -289,15 +301,15 @@ impl Fork {
         if let Some(name) = by_others.iter().find(|name| concerned.contains(**name) || depends(name)) {
             return Err(conflict(&format!("has changed what {name} stands for")));
         }
-        // Nobody says of a new table which types and which schema it needs.
+        // Nobody says of a new view which types it needs, or in which schema it is.
         let (before, after) = (&self.began.definitions, &own.definitions);
-        if loses(before, after)
-            && let Some(name) = by_others.first()
-        {
+        let altered = altered_types(before, after);
+        if let Some(name) = by_others.iter().find(|name| loses(before, after) || now.has_one_of(name, &altered)) {
             return Err(conflict(&format!("has changed what {name} stands for")));
         }
         let is_changed = before != after;
-        if loses(before, &now.definitions) {
+        let altered = altered_types(before, &now.definitions);
+        if loses(before, &now.definitions) || changed.iter().any(|name| own.has_one_of(name, &altered)) {
             return Err(conflict("has changed schemas or types"));
         }
         let mut merged = Change::default();
@@ -321,9 +333,15 @@ impl Fork {
     }
 }
 
-/// Whether a schema or a type is gone, or a type is another one.
+/// The types that are others.
+fn altered_types<'d>(before: &'d Definitions, after: &Definitions) -> Vec<&'d str> {
+    let is_other = |name: &&String| after.types.get(*name).is_some_and(|of| before.types.get(*name) != Some(of));
+    before.types.keys().filter(is_other).map(String::as_str).collect()
+}
+
+/// Whether a schema or a type is gone.
 fn loses(before: &Definitions, after: &Definitions) -> bool {
-    before.types.iter().any(|(name, of)| after.types.get(name) != Some(of))
+    before.types.keys().any(|name| !after.types.contains_key(name))
         || !before.schemas.is_subset(&after.schemas)
         || !before.lacks_public && after.lacks_public
 }

@@ -38,7 +38,7 @@ pub(crate) struct ColumnRule {
 }
 
 /// Where the value of a column comes from that a statement does not give.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// There is none.
     #[default]

@@ -2,12 +2,13 @@
 //!
 //! As in PostgreSQL they are no part of transactions: a number that was given out is gone, whatever becomes of who took
 //! it, so that nobody waits for anybody. CACHE is kept and exported, but numbers are never set aside for a session: to
-//! take one costs a lock of a few instructions. Not here: the functions of SQL (`datafusion::sequences`), what a session
-//! took last (`session`).
+//! take one costs a lock of a few instructions. Only a transaction block that alters a sequence has one of its own, and others
+//! wait for its end (`hold`). Not here: the functions of SQL (`datafusion::sequences`), what a session took last (`session`).
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use hold::Hold;
 use longshore_storage::ColumnType;
 
 use super::log::CatalogLog;
@@ -16,6 +17,7 @@ use crate::sql::names;
 use crate::sql::sequence::SequenceOptions;
 use crate::{Error, ErrorKind};
 
+mod hold;
 mod image;
 
 pub(crate) use image::SequenceImage;
@@ -26,6 +28,8 @@ const LOGGED_AHEAD: u64 = 32;
 /// A sequence.
 pub(crate) struct Sequence {
     pub(crate) name: String,
+    /// What it shares with what it was before it was altered in a block or renamed, and with nothing else.
+    identity: Arc<()>,
     state: Mutex<State>,
     /// The log of its database, and its number there.
     log: OnceLock<(u64, Arc<CatalogLog>)>,
@@ -42,6 +46,8 @@ struct State {
     said: (i64, bool),
     /// Transactions under way that have let it begin anew: until they end, nothing is logged.
     restarts: u32,
+    /// Whether a transaction block goes on with another one in its place.
+    hold: Hold,
 }
 
 /// The column that a sequence is dropped with.
@@ -178,14 +184,30 @@ impl Sequence {
     }
 
     /// A sequence that has come so far.
-    fn at(name: String, definition: Definition, (last, is_called): (i64, bool), owner: Option<Owner>) -> Self {
-        let state = State { definition, last, is_called, owner, said: (last, is_called), restarts: 0 };
-        Self { name, state: Mutex::new(state), log: OnceLock::new() }
+    fn at(name: String, definition: Definition, value: (i64, bool), owner: Option<Owner>) -> Self {
+        Self {
+            name,
+            identity: Arc::default(),
+            state: Mutex::new(State::at(definition, value, owner)),
+            log: OnceLock::new(),
+        }
     }
 
     /// The same under another name, which is not logged yet.
     pub(crate) fn renamed(&self, name: &str) -> Self {
-        Self::at(name.to_owned(), self.definition(), self.value(), self.owner())
+        self.copy(name, &self.state())
+    }
+
+    /// What goes on from this state under this name, and is not logged yet.
+    fn copy(&self, name: &str, state: &State) -> Self {
+        let state = State::at(state.definition, (state.last, state.is_called), state.owner.clone());
+        let (name, identity) = (name.to_owned(), Arc::clone(&self.identity));
+        Self { name, identity, state: Mutex::new(state), log: OnceLock::new() }
+    }
+
+    /// What tells it from other sequences, also when it is altered or renamed.
+    pub(crate) fn identity(&self) -> &Arc<()> {
+        &self.identity
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -215,7 +237,10 @@ impl Sequence {
 
     /// Gives out at most `count` consecutive numbers at once, at least one, and no more than are left.
     pub(crate) fn take(&self, count: u64) -> Result<Taken, Error> {
-        let mut state = self.state();
+        let mut state = match self.free()? {
+            Ok(state) => state,
+            Err(next) => return next.take(count),
+        };
         let Definition { increment: step, min, max, .. } = state.definition;
         let first = state.next(&self.name)?;
         let room = if step > 0 { max.abs_diff(first) } else { min.abs_diff(first) };
@@ -244,7 +269,10 @@ impl Sequence {
 
     /// Goes on from `value`, which counts as given out if `is_called`.
     pub(crate) fn set(&self, value: i64, is_called: bool) -> Result<(), Error> {
-        let mut state = self.state();
+        let mut state = match self.free()? {
+            Ok(state) => state,
+            Err(next) => return next.set(value, is_called),
+        };
         let Definition { min, max, .. } = state.definition;
         if value < min || value > max {
             return Err(Error::new(
@@ -265,7 +293,10 @@ impl Sequence {
     /// Changes it as ALTER SEQUENCE asks.
     #[expect(clippy::option_option, reason = "nothing is said of the owner, or that there is none")]
     pub(crate) fn alter(&self, options: &SequenceOptions, owner: Option<Option<Owner>>) -> Result<(), Error> {
-        let mut state = self.state();
+        let mut state = match self.free()? {
+            Ok(state) => state,
+            Err(next) => return next.alter(options, owner),
+        };
         let definition = state.definition.altered(&self.name, options)?;
         let (last, is_called) = match options.restart {
             None => (state.last, state.is_called),
@@ -280,7 +311,7 @@ impl Sequence {
         let owner = owner.unwrap_or_else(|| state.owner.clone());
         // Where a transaction under way has let it begin, the log does not say yet.
         let said = if state.restarts > 0 && options.restart.is_none() { state.said } else { (last, is_called) };
-        let altered = State { definition, last, is_called, owner, said, restarts: state.restarts };
+        let altered = State { definition, last, is_called, owner, said, restarts: state.restarts, hold: Hold::Free };
         if let Some((number, log)) = self.log.get() {
             let mut operations = Operations::new();
             operations.sequence_altered(&altered.image(*number));
@@ -292,12 +323,12 @@ impl Sequence {
 
     /// Lets it begin anew; gives the last number and whether it was taken, so that this can be undone. The transaction that
     /// does so says how it ends: by [`Sequence::undo_restart`], or by [`EndingRestart::keep`].
-    pub(crate) fn restart(&self) -> (i64, bool) {
-        let mut state = self.state();
+    pub(crate) fn restart(&self) -> Result<(i64, bool), Error> {
+        let mut state = self.free()?.map_err(|_| self.replaced())?;
         let before = (state.last, state.is_called);
         (state.last, state.is_called) = (state.definition.start, false);
         state.restarts += 1;
-        before
+        Ok(before)
     }
 
     /// Lets it go on behind the last number before it began anew, unless it has come further since.
@@ -345,6 +376,10 @@ impl EndingRestart<'_> {
 }
 
 impl State {
+    fn at(definition: Definition, (last, is_called): (i64, bool), owner: Option<Owner>) -> Self {
+        Self { definition, last, is_called, owner, said: (last, is_called), restarts: 0, hold: Hold::Free }
+    }
+
     /// Logs that numbers are taken, and some ahead, up to `ahead`, unless that was logged before.
     fn log_taken(&mut self, taken: &Taken, ahead: i64, number: u64, log: &CatalogLog) -> Result<(), Error> {
         let (last, is_called) = taken.before;

@@ -5,11 +5,13 @@
 //! of which type the column is, and no other constraint has the name. A column of arrays of such a type has a check whose
 //! constraint is called `[]`, once for each dimension.
 
+use std::ops::ControlFlow;
+
+use longshore_storage::ColumnType;
 use sqlparser::ast::{
     ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
     ObjectNamePart, Value, VisitMut, VisitorMut,
 };
-use std::ops::ControlFlow;
 
 use super::{Check, Rules};
 use crate::sql::names::SEPARATOR;
@@ -85,6 +87,15 @@ impl UserType {
         }
     }
 
+    /// What a column of this type must be, which may be one of arrays of it.
+    pub(crate) fn column_checks(&self, name: &str, value: &Expr, column_type: ColumnType) -> Vec<(String, Expr)> {
+        let dimensions = if let ColumnType::Array(_, dimensions) = column_type { dimensions.into() } else { 0_usize };
+        match dimensions.saturating_sub(innermost(&self.base()).1) {
+            0 => self.checks(name, value),
+            dimensions => self.array_checks(name, value, dimensions),
+        }
+    }
+
     /// What a column of arrays of it must be: names as checks have them, and conditions. The cast refuses what is no label.
     pub(crate) fn array_checks(&self, name: &str, value: &Expr, dimensions: usize) -> Vec<(String, Expr)> {
         let named = |constraint: &str| format!("{name}{SEPARATOR}{}{constraint}", BRACKETS.repeat(dimensions));
@@ -123,6 +134,17 @@ impl UserType {
             Self::Domain(domain) if domain.checks.is_empty() && !domain.not_null => Some(domain.base.clone()),
             Self::Domain(_) => None,
         }
+    }
+}
+
+/// The type of the elements of an array, and its dimensions; of another type, itself.
+pub(crate) fn innermost(data_type: &DataType) -> (&DataType, usize) {
+    match data_type {
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
+            let (innermost, dimensions) = innermost(element);
+            (innermost, dimensions + 1)
+        }
+        other => (other, 0),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::common::Result;
-use datafusion::common::config::{ConfigNonZeroUsize, Dialect};
+use datafusion::common::config::Dialect;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -15,7 +15,7 @@ use datafusion::optimizer::{Analyzer, AnalyzerRule};
 use datafusion::prelude::SessionConfig;
 use longshore_storage::Memory;
 
-use super::execution::memory::SharedPool;
+use super::execution::memory::{self, SharedPool};
 use super::execution::shared::Physical;
 use super::execution::sizes;
 use super::execution::spill::NamelessFiles;
@@ -45,26 +45,16 @@ use crate::Config;
 use crate::activity::TempFiles;
 use crate::sql::names::{CATALOG, SCHEMA};
 
-/// The least that they are where memory is limited.
-const BATCH_ROWS_MIN: usize = 1024;
-/// Bytes of a thread's share of a memory limit for each row of a batch.
-const BYTES_PER_BATCH_ROW: usize = 64 << 10;
-
 /// The state that every statement starts from; it knows no tables yet.
 pub(super) fn state(config: &Config, memory: &Arc<Memory>, temp_files: &Arc<TempFiles>) -> SessionState {
     let mut session = SessionConfig::new()
         .with_target_partitions(config.threads)
-        .with_batch_size(batch_rows(config))
+        .with_batch_size(BATCH_ROWS)
         .with_information_schema(true)
         .with_default_catalog_and_schema(CATALOG, SCHEMA)
         .with_create_default_catalog_and_schema(false);
     if let Some(limit) = config.memory_limit {
-        // What a sort keeps for the merge by which it spills.
-        let kept = (limit / config.threads / 32).min(session.options().execution.sort_spill_reservation_bytes);
-        session.options_mut().execution.sort_spill_reservation_bytes = kept;
-        // A file for each batch that an exchange spills: where several tasks write to files of several batches, its
-        // reader may wait at one file for a batch that is in another (apache/datafusion#24883, mended behind 55.2).
-        session.options_mut().execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(1).expect("1 is not 0");
+        memory::fit(&mut session, limit);
     }
     let parser = &mut session.options_mut().sql_parser;
     parser.dialect = Dialect::PostgreSQL;
@@ -154,13 +144,6 @@ fn aliases(state: &mut SessionState) -> Result<()> {
         state.register_udf(Arc::new(function))?;
     }
     Ok(())
-}
-
-/// Rows of a batch. A merge has a few batches of every run in memory, so that small ones let it merge more runs at once.
-fn batch_rows(config: &Config) -> usize {
-    let Some(limit) = config.memory_limit else { return BATCH_ROWS };
-    let rows = limit / config.threads / BYTES_PER_BATCH_ROW;
-    rows.next_power_of_two().clamp(BATCH_ROWS_MIN, BATCH_ROWS)
 }
 
 fn runtime(config: &Config, memory: &Arc<Memory>, temp_files: &Arc<TempFiles>) -> Arc<RuntimeEnv> {

@@ -62,6 +62,11 @@ impl LockedTables {
     }
 }
 
+/// FOR UPDATE of all tables of a query.
+pub(crate) fn for_update() -> LockClause {
+    LockClause { lock_type: LockType::Update, of: None, nonblock: None }
+}
+
 /// Whether rows are locked in a statement.
 pub(crate) fn are_in(statement: &Statement) -> bool {
     statement.visit(&mut Finder { skips_first: false }).is_break()

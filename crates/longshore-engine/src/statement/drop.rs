@@ -166,7 +166,7 @@ pub(crate) fn truncate(context: &Context<'_>, truncate: &Truncate) -> Result<Out
     }
     if truncate.identity == Some(TruncateIdentityOption::Restart) {
         for sequence in tables.iter().flat_map(|table| context.database.catalog.sequences_of(&table.name, None)) {
-            context.transaction.restart(&sequence);
+            context.transaction.restart(&sequence)?;
         }
     }
     Ok(Outcome::done("TRUNCATE TABLE"))

@@ -18,7 +18,7 @@ use std::time::Instant;
 use longshore_storage::{Memory, Relation, Schema, native};
 use sqlparser::ast::{CreateIndex, CreateTable, SchemaName, Statement};
 
-use crate::catalog::{Entry, Sequence, Table, UserType, View};
+use crate::catalog::{Entry, Sequence, Table, UserType, View, innermost};
 use crate::sql::copy::{CopyFrom, CopySource, ImportStatement};
 use crate::sql::objects::{CommentStatement, ObjectStatement};
 use crate::sql::options::{Format, Options, Use};
@@ -183,7 +183,7 @@ fn read_schema(directory: &Path) -> Result<Made, Error> {
                 }
                 Statement::CreateTable(mut create) => {
                     for column in &mut create.columns {
-                        let found = own_types::find(&types, own_types::innermost(&column.data_type).0);
+                        let found = own_types::find(&types, innermost(&column.data_type).0);
                         let expanded = found.and_then(|found| own_types::expand(column, found));
                         expanded.map_err(|error| in_file(&path, &error))?;
                     }

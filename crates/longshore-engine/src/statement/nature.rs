@@ -35,12 +35,12 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         Parsed::SchemaElements(_) | Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => {
             Nature::Ddl
         }
-        Parsed::Sequence(_) => Nature::NonTransactionalDdl("ALTER SEQUENCE"),
+        Parsed::Sequence(_) => Nature::Alters,
         Parsed::AlterTable(alter) if alter.changes_owner_only() => Nature::Ddl,
         Parsed::AlterTable(_) => Nature::Alters,
         Parsed::Domain(statement) => match statement.verb {
             DomainVerb::Create { .. } => Nature::Ddl,
-            _ => Nature::NonTransactionalDdl("ALTER DOMAIN"),
+            _ => Nature::Alters,
         },
         Parsed::Object(statement) => match statement.as_ref() {
             ObjectStatement::Comment(_)
@@ -50,7 +50,9 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             ObjectStatement::Upkeep(_) => Nature::Reads,
         },
         Parsed::Sql(statement) => match statement.as_ref() {
-            Statement::Drop { object_type: ObjectType::Index, .. } | Statement::AlterIndex { .. } => Nature::Alters,
+            Statement::Drop { object_type: ObjectType::Index, .. }
+            | Statement::AlterIndex { .. }
+            | Statement::AlterType(_) => Nature::Alters,
             Statement::CreateTable(_)
             | Statement::CreateView(_)
             | Statement::CreateIndex(_)
@@ -58,7 +60,6 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
             | Statement::CreateSchema { .. }
             | Statement::DropDomain(_)
             | Statement::Drop { .. } => Nature::Ddl,
-            Statement::AlterType(_) => Nature::NonTransactionalDdl("ALTER TYPE"),
             Statement::Insert(_)
             | Statement::Update(_)
             | Statement::Delete(_)

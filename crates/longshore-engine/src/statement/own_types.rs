@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    ArrayElemTypeDef, CaseWhen, CastKind, CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr,
-    Ident, UnaryOperator, Value,
+    CaseWhen, CastKind, CheckConstraint, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr, Ident,
+    UnaryOperator, Value,
 };
 
-use crate::catalog::{UserType, array_of};
+use crate::catalog::{UserType, array_of, innermost};
 use crate::sql::{build, enum_types, names};
 use crate::{Error, ErrorKind};
 
@@ -55,17 +55,6 @@ pub(crate) fn expand(column: &mut ColumnDef, found: Option<(String, UserType)>) 
         column.options.push(ColumnOptionDef { name: None, option: ColumnOption::NotNull });
     }
     Ok(())
-}
-
-/// The type of the elements of an array, and its dimensions; of another type, itself.
-pub(crate) fn innermost(data_type: &DataType) -> (&DataType, usize) {
-    match data_type {
-        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
-            let (innermost, dimensions) = innermost(element);
-            (innermost, dimensions + 1)
-        }
-        other => (other, 0),
-    }
 }
 
 fn array_refused(name: &str) -> Error {

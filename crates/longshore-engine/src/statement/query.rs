@@ -17,10 +17,10 @@ pub(super) async fn run_query(context: &Context<'_>, mut query: Box<Query>) -> R
     refuse::unless_reads_only(&query)?;
     repeated::name_apart(&mut query);
     let statement = Statement::Query(query);
-    let locks = locks_numbers(&statement);
+    let waits = may_wait(&statement);
     let rows = context.database.queries.query(statement, &context.execution()).await?;
     // Who waits for a lock waits before there are rows.
-    Ok(Outcome::Rows(if locks { rows.made().await? } else { rows }))
+    Ok(Outcome::Rows(if waits { rows.made().await? } else { rows }))
 }
 
 /// EXPLAIN of a query.
@@ -42,8 +42,8 @@ pub(super) async fn explain(context: &Context<'_>, explain: Statement) -> Result
     Ok(Outcome::Rows(rows))
 }
 
-/// Whether a query calls functions that take advisory locks.
-fn locks_numbers(statement: &Statement) -> bool {
+/// Whether a query calls functions that wait for others: those that take advisory locks or numbers of sequences.
+fn may_wait(statement: &Statement) -> bool {
     struct Calls;
 
     impl Visitor for Calls {
@@ -52,7 +52,9 @@ fn locks_numbers(statement: &Statement) -> bool {
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
             let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
             let name = function.name.to_string().to_ascii_lowercase();
-            let is_one = name.starts_with("pg_advisory_") || name.starts_with("pg_try_advisory_");
+            let is_one = name.starts_with("pg_advisory_")
+                || name.starts_with("pg_try_advisory_")
+                || matches!(name.strip_prefix("pg_catalog.").unwrap_or(&name), "nextval" | "setval");
             if is_one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
     }

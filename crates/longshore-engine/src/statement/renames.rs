@@ -12,6 +12,7 @@ use crate::sql::names;
 use crate::sql::objects::{ObjectChange, ObjectKind};
 use crate::sql::{self, build};
 use crate::statement::resolve::check_schema;
+use crate::statement::sequence::take_over;
 use crate::statement::{Context, view};
 
 /// Renames a view or sequence, or moves it to another schema.
@@ -54,7 +55,7 @@ pub(crate) async fn change(
                     "cannot move an owned sequence into another schema: {name} belongs to a table, and goes with it"
                 )));
             }
-            rename_sequence(catalog, &sequence, &to)
+            rename_sequence(context, &sequence, &to)
         }
         _ => Err(Error::unsupported(format!("{} {name} cannot be altered so", kind.name()))),
     }
@@ -77,14 +78,18 @@ pub(crate) fn renamed(catalog: &Catalog, name: &str, change: &ObjectChange) -> R
 }
 
 /// Gives a sequence another name, in the defaults that take numbers of it as well.
-pub(crate) fn rename_sequence(catalog: &Catalog, sequence: &Arc<Sequence>, to: &str) -> Result<(), Error> {
-    let from = sequence.name.as_str();
+pub(crate) fn rename_sequence(context: &Context<'_>, sequence: &Arc<Sequence>, to: &str) -> Result<(), Error> {
+    let (catalog, from) = (&context.database.catalog, sequence.name.as_str());
     catalog.change(|change| {
         if change.entries.contains_key(to) || change.sequences.contains_key(to) {
             return Err(Error::exists(format!("relation \"{to}\" already exists")));
         }
-        change.sequences.remove(from);
-        change.sequences.insert(to.to_owned(), Arc::new(sequence.renamed(to)));
+        if catalog.is_fork() {
+            take_over(context, change, sequence, to)?;
+        } else {
+            change.sequences.remove(from);
+            change.sequences.insert(to.to_owned(), Arc::new(sequence.renamed(to)));
+        }
         let tables: Vec<_> = change.entries.values().filter_map(Entry::table).collect();
         for table in tables {
             let rules = table.rules();

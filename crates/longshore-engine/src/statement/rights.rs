@@ -234,7 +234,10 @@ impl Rights<'_> {
         }
         match self.catalog.get(name) {
             Some(Entry::View(view)) => self.through_view(&view, |owner| {
-                let query = sql::parse_query(&view.sql)?;
+                let mut query = sql::parse_query(&view.sql)?;
+                if uses.locks {
+                    query.locks.push(sql::row_locks::for_update());
+                }
                 owner.query(&query, &[])
             }),
             _ => Ok(()),

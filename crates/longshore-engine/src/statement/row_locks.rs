@@ -106,7 +106,7 @@ pub(super) async fn run_query(context: &Context<'_>, query: Box<Query>) -> Resul
     refuse::unless_reads_only(&query)?;
     repeated::name_apart(&mut query);
     for (number, target) in targets.iter().enumerate() {
-        let row = build::named(build::column(&target.alias, ROW_COLUMN), &format!("{ROW_COLUMN} {number}"));
+        let row = build::named(target.number.clone(), &format!("{ROW_COLUMN} {number}"));
         select_of(&mut query)?.projection.push(row);
     }
     let wanted = if targets.iter().any(|target| target.waits == WhenHeld::Skips) { limit(&query) } else { None };
@@ -225,7 +225,7 @@ fn select_of(query: &mut Query) -> Result<&mut sqlparser::ast::Select, Error> {
 fn without(query: &mut Query, targets: &[Target], skipped: &[HashSet<u64>]) -> Result<(), Error> {
     for (target, skipped) in targets.iter().zip(skipped).filter(|(_, skipped)| !skipped.is_empty()) {
         let list = skipped.iter().map(|row| build::value(Value::Number(row.to_string(), false))).collect();
-        let row = Box::new(build::column(&target.alias, ROW_COLUMN));
+        let row = Box::new(target.number.clone());
         let others = Expr::InList { expr: row, list, negated: true };
         let select = select_of(query)?;
         select.selection = Some(match select.selection.take() {

@@ -9,7 +9,7 @@ use longshore_storage::Datum;
 use sqlparser::ast::Expr;
 
 use super::shaped::point_query_outcome;
-use super::{Context, SessionContext, end_of_transaction, execute_tree, foreign, prepare, rights, setting_calls};
+use super::{Context, SessionContext, end_of_transaction, execute_tree, foreign, hint, prepare, rights, setting_calls};
 use crate::datafusion::Parameters;
 use crate::prepared::{Done, PointQueryPlan, Prepared, Surroundings};
 use crate::report::without;
@@ -100,5 +100,6 @@ pub(crate) async fn execute_prepared(
         }
     };
     end_of_transaction(database, block)?;
+    let outcome = outcome.map_err(|error| hint::of_new_label(error, &database.catalog));
     if prepared.secrets.is_empty() { outcome } else { without(outcome, prepared.secrets.clone()) }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use longshore_storage::ColumnType;
 use sqlparser::ast::ObjectName;
 
-use crate::catalog::{Catalog, Change, Entry, Origin, Owner, Sequence, SequenceDefinition, Table};
+use crate::catalog::{Catalog, Change, Entry, ObjectId, Origin, Owner, Sequence, SequenceDefinition, Table};
 use crate::sql::names;
 use crate::sql::sequence::{SequenceOptions, SequenceStatement, Verb};
 use crate::statement::Context;
@@ -29,7 +29,7 @@ pub(crate) fn run(context: &Context<'_>, statement: &SequenceStatement) -> Resul
         }
         Verb::Alter { if_exists } => {
             match (catalog.sequence(name), if_exists) {
-                (Some(sequence), _) => alter(catalog, &sequence, options, owner)?,
+                (Some(sequence), _) => alter(context, &sequence, options, owner)?,
                 (None, true) => {}
                 (None, false) => return Err(missing(catalog, name)),
             }
@@ -40,20 +40,47 @@ pub(crate) fn run(context: &Context<'_>, statement: &SequenceStatement) -> Resul
 
 #[expect(clippy::option_option, reason = "nothing is said of the owner, or that there is none")]
 fn alter(
-    catalog: &Catalog,
-    sequence: &Sequence,
+    context: &Context<'_>,
+    sequence: &Arc<Sequence>,
     options: &SequenceOptions,
     owner: Option<Option<Owner>>,
 ) -> Result<(), Error> {
     if owner.is_some()
-        && let Some(table) = identity_of(catalog, &sequence.name)
+        && let Some(table) = identity_of(&context.database.catalog, &sequence.name)
     {
         return Err(Error::unsupported(format!(
             "sequence {} belongs to an identity column of table {table} and stays with it",
             sequence.name
         )));
     }
-    sequence.alter(options, owner)
+    define_anew(context, sequence, options, owner)
+}
+
+/// Alters a sequence: at once, or in a transaction block for that alone.
+#[expect(clippy::option_option, reason = "nothing is said of the owner, or that there is none")]
+pub(in crate::statement) fn define_anew(
+    context: &Context<'_>,
+    sequence: &Arc<Sequence>,
+    options: &SequenceOptions,
+    owner: Option<Option<Owner>>,
+) -> Result<(), Error> {
+    let catalog = &context.database.catalog;
+    if !catalog.is_fork() {
+        return sequence.alter(options, owner);
+    }
+    catalog.change(|change| take_over(context, change, sequence, &sequence.name)?.alter(options, owner))
+}
+
+/// Lets the block that a statement stands in go on with another sequence, called `to`, in the place of one; others wait for it.
+pub(in crate::statement) fn take_over(
+    context: &Context<'_>,
+    change: &mut Change,
+    sequence: &Arc<Sequence>,
+    to: &str,
+) -> Result<Arc<Sequence>, Error> {
+    let locks = context.transaction.numbers().advisory();
+    locks.take_object(&context.database.catalog, ObjectId::Sequence(sequence.name.clone()))?;
+    change.take_over(sequence, to, (locks.session()?, context.transaction.restarts_of(sequence)))
 }
 
 /// The table with an identity column that takes its numbers from a sequence.

@@ -6,18 +6,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use longshore_storage::ColumnType;
+use longshore_storage::TableLock;
 use sqlparser::ast::{
-    AlterType, AlterTypeAddValuePosition, AlterTypeOperation, Expr, Ident, ObjectName, UserDefinedTypeRepresentation,
+    AlterType, AlterTypeAddValue, AlterTypeAddValuePosition, AlterTypeOperation, Expr, Ident, ObjectName,
+    UserDefinedTypeRepresentation,
 };
 
-use crate::catalog::{Catalog, Check, Domain, Entry, Table, UserType, about, columns_read, every_element};
+use crate::catalog::{Catalog, Check, Domain, Table, UserType, about, columns_read, every_element};
 use crate::sql::domain::{DomainStatement, DomainVerb};
 use crate::sql::{build, enum_types, names};
 use crate::statement::Context;
 use crate::statement::alter::domains::set_not_null;
 use crate::statement::alter::make::validate;
-use crate::statement::own_types::{find, innermost};
+use crate::statement::own_types::find;
 use crate::{Error, ErrorKind, Outcome};
 
 fn exists(name: &str) -> Error {
@@ -103,8 +104,8 @@ pub(crate) async fn domain(context: &Context<'_>, statement: DomainStatement) ->
         DomainVerb::SetDefault(default) => domain.default = default,
         DomainVerb::SetNotNull(not_null) => {
             if not_null && !domain.not_null {
-                set_not_null(context, users(catalog, &key)).await?;
-            } else if not_null != domain.not_null && !users(catalog, &key).is_empty() {
+                set_not_null(context, catalog.users_of_type(&key)).await?;
+            } else if not_null != domain.not_null && !catalog.users_of_type(&key).is_empty() {
                 return Err(Error::unsupported(format!(
                     "NOT NULL of domain {key} is not dropped while tables have columns of it; ALTER TABLE ... ALTER COLUMN \
                      ... DROP NOT NULL changes the columns"
@@ -192,23 +193,17 @@ fn add_check(key: &str, domain: &mut Domain, name: Option<&Ident>, condition: Ex
     Ok(())
 }
 
-/// The tables with columns of a type, and these columns.
-fn users(catalog: &Catalog, key: &str) -> Vec<(Arc<Table>, Vec<usize>)> {
-    let tables = catalog.entries().into_iter().filter_map(|entry| match entry {
-        Entry::Table(table) => Some(table),
-        Entry::View(_) => None,
-    });
-    let users = tables.map(|table| {
-        let columns = table.rules().columns_of_type(key);
-        (table, columns)
-    });
-    users.filter(|(_, columns)| !columns.is_empty()).collect()
-}
-
 /// Looks whether all values of a domain are as a constraint wants them.
 async fn check_rows(context: &Context<'_>, key: &str, constraint: &str, condition: &Expr) -> Result<(), Error> {
     let look = context.transaction.beside(&context.database.transactions, None);
-    for (table, columns) in users(&context.database.catalog, key) {
+    for (table, columns) in context.database.catalog.users_of_type(key) {
+        let mut reader = &look;
+        if let Some(block) = context.block_transaction() {
+            // What others write waits for the end of the block, which may have changed rows itself.
+            block.with(|transaction| transaction.lock_table(&table.relation, TableLock::Share))?;
+            let has_changed = block.with(|transaction| Ok(transaction.has_changed(&table.relation)))?;
+            reader = if has_changed { block } else { &look };
+        }
         let described = table.relation.schema().columns();
         for column in columns {
             if table.rules().checks.iter().any(|check| every_element(&check.condition).is_some()) {
@@ -221,49 +216,27 @@ async fn check_rows(context: &Context<'_>, key: &str, constraint: &str, conditio
             let condition = about(condition, &name);
             let columns = columns_read(&condition, described);
             let check = Check { name: constraint.to_owned(), condition, columns, is_valid: true };
-            Box::pin(validate(context, &table, &check, &look)).await.map_err(|error| {
-                if error.kind() != ErrorKind::Check {
-                    return error;
-                }
-                let column = &described[column].name;
-                Error::new(
-                    ErrorKind::Check,
-                    format!(
-                        "column \"{column}\" of table \"{}\" contains values that violate the new constraint",
-                        table.name
-                    ),
-                )
-            })?;
+            let checked = Box::pin(validate(context, &table, &check, reader)).await;
+            checked.map_err(|error| violated(error, &table, &described[column].name))?;
         }
     }
     Ok(())
 }
 
-/// What a column of a type must be, which may be one of arrays.
-fn checks_of(user_type: &UserType, key: &str, value: &Expr, column_type: ColumnType) -> Vec<(String, Expr)> {
-    let dimensions = if let ColumnType::Array(_, dimensions) = column_type { dimensions.into() } else { 0_usize };
-    match dimensions.saturating_sub(innermost(&user_type.base()).1) {
-        0 => user_type.checks(key, value),
-        dimensions => user_type.array_checks(key, value, dimensions),
+/// Why a constraint cannot be added to a domain of which a table has values.
+fn violated(error: Error, table: &Table, column: &str) -> Error {
+    if error.kind() != ErrorKind::Check {
+        return error;
     }
+    let problem =
+        format!("column \"{column}\" of table \"{}\" contains values that violate the new constraint", table.name);
+    Error::new(ErrorKind::Check, problem)
 }
 
 /// Lets a type become another one, and the columns of it obey that.
 fn become_type(catalog: &Catalog, key: &str, user_type: UserType) -> Result<(), Error> {
-    let users = users(catalog, key);
     catalog.change(|change| {
-        for (table, columns) in &users {
-            let described = table.relation.schema().columns();
-            let rules = change.rules(table);
-            rules.checks.retain(|check| check.user_type().is_none_or(|(of, _)| of != key));
-            for column in columns {
-                let value = Expr::Identifier(build::quoted(&described[*column].name));
-                for (name, condition) in checks_of(&user_type, key, &value, described[*column].column_type) {
-                    rules.add_check(Check { name, condition, columns: vec![*column], is_valid: true });
-                }
-            }
-        }
-        change.definitions.types.insert(key.to_owned(), Arc::new(user_type));
+        change.set_type(key, key, user_type);
         Ok(())
     })
 }
@@ -284,52 +257,75 @@ pub(crate) async fn alter_type(context: &Context<'_>, alter: &AlterType) -> Resu
             return Err(Error::new(ErrorKind::WrongObject, format!("\"{key}\" is not an enum")));
         }
     };
+    let mut all = catalog.labels_with_new(&key).unwrap_or_else(|| labels.clone());
     match &alter.operation {
         AlterTypeOperation::Rename(_) => {}
         AlterTypeOperation::AddValue(add) => {
-            let label = add.value.value.clone();
-            check_label(&label)?;
-            if labels.contains(&label) {
-                let problem = format!("enum label \"{label}\" already exists");
-                if add.if_not_exists {
-                    return Ok(Outcome::done("ALTER TYPE").with_notices(vec![format!("{problem}, skipping")]));
-                }
-                return Err(Error::new(ErrorKind::DuplicateObject, problem));
+            if !add_label(&mut all, add)? {
+                let notice = format!("enum label \"{}\" already exists, skipping", add.value.value);
+                return Ok(Outcome::done("ALTER TYPE").with_notices(vec![notice]));
             }
-            let place = |neighbour: &Ident| {
-                let found = labels.iter().position(|label| *label == neighbour.value);
-                let problem = || Error::invalid(format!("\"{}\" is not an existing enum label", neighbour.value));
-                found.ok_or_else(problem)
-            };
-            let at = match &add.position {
-                None => labels.len(),
-                Some(AlterTypeAddValuePosition::Before(neighbour)) => place(neighbour)?,
-                Some(AlterTypeAddValuePosition::After(neighbour)) => place(neighbour)? + 1,
-            };
-            labels.insert(at, label);
+            if !catalog.keeps_labels_back(&key) {
+                labels.clone_from(&all);
+            }
         }
         AlterTypeOperation::RenameValue(rename) => {
-            if labels.contains(&rename.to.value) {
-                return Err(Error::new(
-                    ErrorKind::DuplicateObject,
-                    format!("enum label \"{}\" already exists", rename.to.value),
-                ));
+            let (from, to) = (&rename.from.value, &rename.to.value);
+            check_label(to)?;
+            if all.contains(to) {
+                return Err(label_exists(to));
             }
-            let at = labels.iter().position(|label| *label == rename.from.value);
-            let problem = || Error::invalid(format!("\"{}\" is not an existing enum label", rename.from.value));
-            let at = at.ok_or_else(problem)?;
-            if let Some((table, _)) = users(catalog, &key).first() {
+            let Some(label) = all.iter_mut().find(|label| *label == from) else { return Err(no_label(from)) };
+            if labels.contains(from)
+                && let Some((table, _)) = catalog.users_of_type(&key).first()
+            {
                 return Err(Error::unsupported(format!(
                     "RENAME VALUE of type {key} is not supported while table {} has a column of it; ADD VALUE the new label, \
                      and UPDATE the rows",
                     table.name
                 )));
             }
-            labels[at].clone_from(&rename.to.value);
+            label.clone_from(to);
+            labels.iter_mut().filter(|label| *label == from).for_each(|label| label.clone_from(to));
         }
     }
-    become_type(catalog, &key, UserType::Enum(labels))?;
+    catalog.change(|change| {
+        if all != labels {
+            change.definitions.new_labels.insert(key.clone(), all);
+        }
+        if *found != UserType::Enum(labels.clone()) {
+            change.set_type(&key, &key, UserType::Enum(labels));
+        }
+        Ok(())
+    })?;
     Ok(Outcome::done("ALTER TYPE"))
+}
+
+/// Adds a label where ADD VALUE wants it; `false` if it is there already and that is said to be fine.
+fn add_label(labels: &mut Vec<String>, add: &AlterTypeAddValue) -> Result<bool, Error> {
+    let label = add.value.value.clone();
+    check_label(&label)?;
+    if labels.contains(&label) {
+        return if add.if_not_exists { Ok(false) } else { Err(label_exists(&label)) };
+    }
+    let place = |neighbour: &Ident| {
+        labels.iter().position(|label| *label == neighbour.value).ok_or_else(|| no_label(&neighbour.value))
+    };
+    let at = match &add.position {
+        None => labels.len(),
+        Some(AlterTypeAddValuePosition::Before(neighbour)) => place(neighbour)?,
+        Some(AlterTypeAddValuePosition::After(neighbour)) => place(neighbour)? + 1,
+    };
+    labels.insert(at, label);
+    Ok(true)
+}
+
+fn label_exists(label: &str) -> Error {
+    Error::new(ErrorKind::DuplicateObject, format!("enum label \"{label}\" already exists"))
+}
+
+fn no_label(label: &str) -> Error {
+    Error::invalid(format!("\"{label}\" is not an existing enum label"))
 }
 
 /// Gives a type another name, in the columns of it as well.
@@ -337,25 +333,8 @@ pub(crate) fn rename_type(catalog: &Catalog, from: &str, to: &str, user_type: Us
     if catalog.definitions(|definitions| definitions.types.contains_key(to)) {
         return Err(exists(to));
     }
-    let users = users(catalog, from);
     catalog.change(|change| {
-        for (table, columns) in &users {
-            let described = table.relation.schema().columns();
-            let rules = change.rules(table);
-            rules.checks.retain(|check| check.user_type().is_none_or(|(of, _)| of != from));
-            for column in columns {
-                let value = Expr::Identifier(build::quoted(&described[*column].name));
-                for (name, condition) in checks_of(&user_type, to, &value, described[*column].column_type) {
-                    rules.add_check(Check { name, condition, columns: vec![*column], is_valid: true });
-                }
-            }
-        }
-        change.definitions.types.remove(from);
-        change.definitions.types.insert(to.to_owned(), Arc::new(user_type));
-        change.map_comments(|on| match on {
-            crate::catalog::Commented::Type(name) if name == from => crate::catalog::Commented::Type(to.to_owned()),
-            other => other,
-        });
+        change.set_type(from, to, user_type);
         Ok(())
     })
 }
@@ -372,7 +351,7 @@ pub(crate) fn drop_types(
     let keys = dropped.iter().map(names::relation).collect::<Result<Vec<_>, _>>()?;
     catalog.change(|change| {
         for key in &keys {
-            if let Some((table, columns)) = users(catalog, key).first() {
+            if let Some((table, columns)) = catalog.users_of_type(key).first() {
                 let column = &table.relation.schema().columns()[columns[0]].name;
                 return Err(Error::new(
                     ErrorKind::Dependent,
@@ -383,6 +362,7 @@ pub(crate) fn drop_types(
                     ),
                 ));
             }
+            change.definitions.new_labels.remove(key);
             if change.definitions.types.remove(key).is_none() {
                 if !if_exists {
                     return Err(missing(key));

@@ -59,6 +59,11 @@ impl AdvisoryLocks {
         self.of.get().ok_or_else(|| Error::internal("advisory locks belong to sessions"))
     }
 
+    /// The session that they belong to.
+    pub(crate) fn session(&self) -> Result<Owner, Error> {
+        self.place().map(|(_, session)| *session)
+    }
+
     /// The transactions of the database.
     pub(crate) fn transactions(&self) -> Option<&Arc<Transactions>> {
         self.of.get().map(|(transactions, _)| transactions)

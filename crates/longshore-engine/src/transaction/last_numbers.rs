@@ -51,9 +51,10 @@ pub(crate) struct QueryLimits {
 
 #[derive(Default)]
 struct Numbers {
-    of: BTreeMap<String, (Weak<Sequence>, i64)>,
+    /// By the names of the sequences.
+    of: BTreeMap<String, (Weak<()>, i64)>,
     /// The one that a number was taken of last.
-    latest: Option<(Weak<Sequence>, i64)>,
+    latest: Option<(Weak<()>, i64)>,
 }
 
 impl LastNumbers {
@@ -155,25 +156,26 @@ impl LastNumbers {
 
     /// Notes that the session took `number`.
     pub(crate) fn taken(&self, sequence: &Arc<Sequence>, number: i64) {
-        let mut numbers = self.numbers();
-        numbers.latest = Some((Arc::downgrade(sequence), number));
-        numbers.of.insert(sequence.name.clone(), (Arc::downgrade(sequence), number));
+        let (mut numbers, identity) = (self.numbers(), Arc::downgrade(sequence.identity()));
+        numbers.latest = Some((Weak::clone(&identity), number));
+        numbers.of.insert(sequence.name.clone(), (identity, number));
     }
 
     /// Notes that the session set the sequence to `number`, as if it had been taken; `lastval` stays with its sequence.
     pub(crate) fn set(&self, sequence: &Arc<Sequence>, number: i64) {
-        let mut numbers = self.numbers();
-        let is_it = |weak: &Weak<Sequence>| weak.ptr_eq(&Arc::downgrade(sequence));
-        if let Some((_, latest)) = numbers.latest.as_mut().filter(|(weak, _)| is_it(weak)) {
+        let (mut numbers, identity) = (self.numbers(), Arc::downgrade(sequence.identity()));
+        if let Some((_, latest)) = numbers.latest.as_mut().filter(|(known, _)| known.ptr_eq(&identity)) {
             *latest = number;
         }
-        numbers.of.insert(sequence.name.clone(), (Arc::downgrade(sequence), number));
+        numbers.of.insert(sequence.name.clone(), (identity, number));
     }
 
     /// The last number of a sequence.
     pub(crate) fn of(&self, sequence: &Arc<Sequence>) -> Result<i64, Error> {
-        let numbers = self.numbers();
-        let found = numbers.of.get(&sequence.name).filter(|(weak, _)| weak.ptr_eq(&Arc::downgrade(sequence)));
+        let (numbers, identity) = (self.numbers(), Arc::downgrade(sequence.identity()));
+        let is_it = |(known, _): &&(Weak<()>, i64)| known.ptr_eq(&identity);
+        // It may have had another name then.
+        let found = numbers.of.get(&sequence.name).filter(is_it).or_else(|| numbers.of.values().find(is_it));
         found.map(|(_, number)| *number).ok_or_else(|| {
             Error::new(
                 ErrorKind::State,

@@ -95,9 +95,18 @@ impl Drop for Restarts {
 
 impl StatementTransaction {
     /// Lets a sequence begin anew.
-    pub(crate) fn restart(&self, sequence: &Arc<Sequence>) {
-        let restart = Restart { sequence: Arc::clone(sequence), before: sequence.restart() };
+    ///
+    /// # Errors
+    /// When others are altering it.
+    pub(crate) fn restart(&self, sequence: &Arc<Sequence>) -> Result<(), Error> {
+        let restart = Restart { sequence: Arc::clone(sequence), before: sequence.restart()? };
         self.restarts.is_used.store(true, Ordering::Relaxed);
         self.restarts.with(|restarts| restarts.push(restart));
+        Ok(())
+    }
+
+    /// How often it has let a sequence begin anew.
+    pub(crate) fn restarts_of(&self, sequence: &Arc<Sequence>) -> u32 {
+        self.restarts.with(|restarts| restarts.iter().filter(|of| Arc::ptr_eq(&of.sequence, sequence)).map(|_| 1).sum())
     }
 }

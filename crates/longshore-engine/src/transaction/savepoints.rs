@@ -38,6 +38,14 @@ struct OwnDefinitions {
     catalog: Arc<Catalog>,
     /// What becomes of the temporary tables of its session that were there before.
     temporary: Vec<(String, AtCommit)>,
+    /// Keeps the locks of the session until all is undone.
+    _locks: Arc<LastNumbers>,
+}
+
+impl Drop for OwnDefinitions {
+    fn drop(&mut self) {
+        self.catalog.give_up();
+    }
 }
 
 /// A named savepoint.
@@ -143,8 +151,9 @@ impl Open {
     }
 
     /// The catalog that it has to itself, which is made of `catalog` if there is none yet.
-    fn own_definitions(&mut self, catalog: &Arc<Catalog>, numbers: &LastNumbers) -> &Arc<Catalog> {
-        let make = || OwnDefinitions { catalog: catalog.fork(), temporary: numbers.temporary.all() };
+    fn own_definitions(&mut self, catalog: &Arc<Catalog>, numbers: &Arc<LastNumbers>) -> &Arc<Catalog> {
+        let (temporary, locks) = (numbers.temporary.all(), Arc::clone(numbers));
+        let make = || OwnDefinitions { catalog: catalog.fork(), temporary, _locks: locks };
         &self.definitions.get_or_insert_with(make).catalog
     }
 
@@ -205,7 +214,6 @@ impl Open {
             })?;
             transaction.restarts.undo(self.marks[to].restarts);
         }
-        numbers.advisory().end_transaction(self.marks[to].advisory_locks);
         match (&self.definitions, &self.marks[to].definitions) {
             (Some(own), Some(mark)) => own.catalog.go_back(mark),
             (Some(_), None) => {
@@ -214,6 +222,8 @@ impl Open {
             }
             (None, _) => {}
         }
+        // Whoever waits for them finds sequences as they were.
+        numbers.advisory().end_transaction(self.marks[to].advisory_locks);
         // Queries behind it concern the block no longer, and what has failed by now is undone.
         self.marks[to].rows = RowsToCome::default();
         self.rows.iter().chain(self.marks.iter().map(|mark| &mark.rows)).for_each(RowsToCome::forgive);

@@ -10,6 +10,7 @@ mod doors;
 mod inspect;
 mod kills;
 mod new_tables;
+mod objects_in_block;
 mod once;
 mod roles;
 mod support;

@@ -170,3 +170,72 @@ fn numbers_are_locked_by_sessions_and_transactions() {
         ],
     );
 }
+
+#[test]
+fn rows_behind_views_and_queries_are_locked() {
+    let setup = [
+        "CREATE TABLE t (id int PRIMARY KEY, v int)",
+        "CREATE TABLE u (id int PRIMARY KEY, w int)",
+        "INSERT INTO t VALUES (1, 1), (2, 2)",
+        "INSERT INTO u VALUES (1, 10), (3, 30)",
+        "CREATE VIEW some AS SELECT * FROM t WHERE v < 2",
+        "CREATE VIEW two AS SELECT t.id, w FROM t JOIN u USING (id)",
+    ];
+    for lock in [
+        "SELECT id FROM some FOR UPDATE",
+        "SELECT id FROM (SELECT * FROM t) AS q WHERE id = 1 FOR UPDATE",
+        "SELECT id FROM two FOR UPDATE",
+        "SELECT id FROM t NATURAL JOIN u FOR UPDATE",
+        "SELECT a FROM t AS x (a, b) WHERE b = 1 FOR UPDATE OF x",
+    ] {
+        steps(
+            &setup,
+            &[
+                (1, RC, Done),
+                (1, lock.to_owned().leak(), Gives("1")),
+                (3, "SELECT v FROM t WHERE id = 2 FOR UPDATE NOWAIT", Gives("2")),
+                (3, "SELECT v FROM some FOR SHARE NOWAIT", Fails("55P03")),
+                (3, "SELECT id FROM (SELECT id FROM t) AS q ORDER BY id FOR UPDATE SKIP LOCKED", Gives("2")),
+                (2, "UPDATE t SET v = v + 10 WHERE id = 1", Waits),
+                (1, "COMMIT", Done),
+                (2, "", Ends("1")),
+            ],
+        );
+    }
+}
+
+#[test]
+fn bulk_inserts_lock_what_they_refer_to() {
+    for insert in [
+        "INSERT INTO child SELECT n, n % 3 + 1 FROM generate_series(1, 1000) AS n",
+        "INSERT INTO child SELECT n, n % 3 + 1 FROM generate_series(1, 1) AS n",
+    ] {
+        let (insert, count): (&'static str, _) = (insert, if insert.contains("1000") { "1000" } else { "1" });
+        let setup = [
+            "CREATE TABLE parent (id int PRIMARY KEY, v int)",
+            "CREATE TABLE child (id int, parent int REFERENCES parent)",
+            "INSERT INTO parent VALUES (1, 1), (2, 2), (3, 3)",
+        ];
+        steps(
+            &setup,
+            &[
+                (1, RC, Done),
+                (1, insert, Gives(count)),
+                // Others may go on with what is no key.
+                (2, "UPDATE parent SET v = 7 WHERE id = 2", Gives("1")),
+                (2, "SET default_transaction_isolation = 'read committed'", Done),
+                (2, "DELETE FROM parent WHERE id = 2", Waits),
+                (1, "COMMIT", Done),
+                (2, "", EndsWith("23503")),
+                (2, "TRUNCATE child", Done),
+                (2, RC, Done),
+                (2, "DELETE FROM parent WHERE id = 2", Gives("1")),
+                (1, RC, Done),
+                (1, insert, Waits),
+                (2, "ROLLBACK", Done),
+                (1, "", Ends(count)),
+                (1, "COMMIT", Done),
+            ],
+        );
+    }
+}

@@ -16,6 +16,7 @@ mod history;
 #[path = "../../../longshore-storage/tests/storage/history_support/mod.rs"]
 mod history_support;
 mod locks;
+mod objects_in_block;
 mod packed_reads;
 mod read_committed;
 mod read_committed_load;

@@ -185,7 +185,7 @@ fn load(machine: &Machine, files: &[NamedTempFile], case: Case) -> Result<LoadRe
             options.references = Some(Arc::clone(&checks));
             let since = transaction.writes();
             load_into(inputs, &relation, &options, tuning, &control)?.commit_in(&mut transaction, |transaction| {
-                transaction.note_checked(since, &checks);
+                transaction.note_checked(since, &checks)?;
                 transaction.run_foreign_key_actions().map(drop)
             })?
         }

@@ -1,4 +1,5 @@
-//! Locks by numbers to which applications give a meaning. They belong to sessions, to their end or to that of a transaction.
+//! Locks by numbers to which applications give a meaning, or whoever names objects by numbers. They belong to sessions, to their
+//! end or to that of a transaction.
 
 use std::collections::HashMap;
 use std::sync::PoisonError;
@@ -14,6 +15,8 @@ pub enum AdvisoryKey {
     One(i64),
     /// Two numbers of 32 bits.
     Two(i32, i32),
+    /// An object that is defined anew: the number of its kind, and its own.
+    Object(u32, u32),
 }
 
 /// A lock by a number.

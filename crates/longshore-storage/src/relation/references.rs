@@ -19,6 +19,29 @@ impl ForeignKey {
     pub fn is_of(&self, relation: &Relation) -> bool {
         self.child_id() == relation.table().id()
     }
+
+    /// Gives it up at both ends.
+    pub fn detach(self: &Arc<Self>) {
+        self.at_both_ends(|known| known.retain(|known| !Arc::ptr_eq(known, self)));
+    }
+
+    /// Lets it hold again that was given up.
+    pub fn attach_again(self: &Arc<Self>) {
+        self.at_both_ends(|known| {
+            if !known.iter().any(|known| Arc::ptr_eq(known, self)) {
+                known.push(Arc::clone(self));
+            }
+        });
+    }
+
+    fn at_both_ends(&self, change: impl Fn(&mut Vec<Arc<ForeignKey>>)) {
+        if let Some(child) = self.child() {
+            child.change_references(|references| change(&mut references.outgoing));
+        }
+        if let Some(parent) = self.parent() {
+            parent.change_references(|references| change(&mut references.incoming));
+        }
+    }
 }
 
 impl Relation {
@@ -101,10 +124,8 @@ impl Relation {
 
     /// Gives a foreign key of this relation up.
     pub fn drop_foreign_key(&self, key: &Arc<ForeignKey>) {
-        self.table.change_references(|references| references.outgoing.retain(|known| !Arc::ptr_eq(known, key)));
-        if let Some(parent) = key.parent() {
-            parent.change_references(|references| references.incoming.retain(|known| !Arc::ptr_eq(known, key)));
-        }
+        debug_assert!(key.is_of(self), "a foreign key of this relation");
+        key.detach();
     }
 
     /// The foreign keys by which its rows refer to others.

@@ -49,6 +49,22 @@ impl RowSet {
         few.chain(many).min()
     }
 
+    /// How many there are, at most: some that are listed may be the same.
+    pub(crate) fn count_max(&self) -> usize {
+        let marked = self.many.values().flat_map(|bits| bits.iter());
+        self.few.len() + marked.map(|word| word.count_ones() as usize).sum::<usize>()
+    }
+
+    /// All of them; those that are marked in their order.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = RowId> {
+        let mut chunks: Vec<(&usize, &Box<[u64]>)> = self.many.iter().collect();
+        chunks.sort_unstable_by_key(|(chunk, _)| **chunk);
+        let marked = chunks.into_iter().flat_map(|(&chunk, bits)| {
+            (0..bits.len() * 64).filter(|at| bits[at / 64] >> (at % 64) & 1 == 1).map(move |at| RowId::new(chunk, at))
+        });
+        self.few.iter().copied().chain(marked)
+    }
+
     pub(crate) fn extend(&mut self, other: RowSet) {
         for row in other.few {
             self.insert(row);
@@ -95,6 +111,12 @@ mod tests {
                 assert!((0..count).all(|at| !set.contains(RowId::new(3, at))));
                 assert_eq!(set.first_of(0), Some(RowId::new(0, 0)));
                 assert_eq!(set.first_of(3), None);
+                assert_eq!(set.count_max(), count);
+                let mut sorted = rows.clone();
+                sorted.sort_unstable();
+                let mut given: Vec<RowId> = set.rows().collect();
+                given.sort_unstable();
+                assert_eq!(given, sorted);
             }
         }
     }

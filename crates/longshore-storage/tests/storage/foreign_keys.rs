@@ -280,7 +280,7 @@ fn appends_are_checked_in_their_order() {
         let since = transaction.writes();
         let rows = append.commit_in(&mut transaction).unwrap();
         if let Some(checks) = &checks {
-            transaction.note_checked(since, checks);
+            transaction.note_checked(since, checks).unwrap();
         }
         (transaction.run_foreign_key_actions().map(|_| rows), found, transaction)
     };

@@ -274,7 +274,7 @@ fn load(family: &Family, isolation: Isolation, first: i64, of: i64) -> Result<bo
     let since = transaction.writes();
     append.commit_in(&mut transaction)?;
     if let Some(checks) = &checks {
-        transaction.note_checked(since, checks);
+        transaction.note_checked(since, checks)?;
     }
     transaction.run_foreign_key_actions()?;
     transaction.commit()?;

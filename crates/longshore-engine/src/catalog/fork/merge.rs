@@ -18,6 +18,7 @@ pub(super) fn definitions(before: &Definitions, own: &Definitions, now: &Definit
         schemas: sets(&before.schemas, &own.schemas, &now.schemas),
         lacks_public: if before.lacks_public == own.lacks_public { now.lacks_public } else { own.lacks_public },
         types: maps(&before.types, &own.types, &now.types).ok_or_else(problem)?,
+        new_labels: BTreeMap::new(),
         comments: maps(&before.comments, &own.comments, &now.comments).ok_or_else(problem)?,
         roles: if own.roles == before.roles {
             Arc::clone(&now.roles)

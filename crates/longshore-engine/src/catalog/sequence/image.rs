@@ -27,8 +27,10 @@ impl Sequence {
         Self::at(name, image.definition, (image.last, image.is_called), image.owner)
     }
 
-    /// Logs from now on, under this number.
+    /// Logs from now on, under this number: at first what it is now, since nobody has been told what was taken of it before.
     pub(crate) fn log_to(&self, number: u64, log: &Arc<CatalogLog>) {
+        let mut state = self.state();
+        state.said = (state.last, state.is_called);
         let is_first = self.log.set((number, Arc::clone(log))).is_ok();
         assert!(is_first, "a sequence joins its log once");
     }

@@ -12,6 +12,7 @@ use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 use datafusion::execution::runtime_env::RuntimeEnv;
 
+use super::memory;
 use super::spill::NamelessFiles;
 use crate::activity::TempFiles;
 use crate::transaction::QueryLimits;
@@ -23,9 +24,14 @@ pub(in crate::datafusion) fn limited(
     temp_files: &Arc<TempFiles>,
 ) -> Arc<TaskContext> {
     let mut runtime = RuntimeEnv::clone(&context.runtime_env());
+    let mut session = None;
     if let Some(limit) = limits.memory {
         let all = Arc::clone(&runtime.memory_pool);
-        runtime.memory_pool = Arc::new(QueryPool { all, limit, taken: AtomicUsize::new(0) });
+        let (taken, spilling) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        runtime.memory_pool = Arc::new(QueryPool { all, limit, taken, spilling });
+        let mut config = context.session_config().clone();
+        memory::fit(&mut config, limit);
+        session = Some(config);
     }
     if let Some(limit) = limits.temp_file {
         let files = Arc::new(NamelessFiles::up_to(limit, temp_files));
@@ -33,10 +39,14 @@ pub(in crate::datafusion) fn limited(
             runtime.disk_manager = Arc::new(disk);
         }
     }
-    match Arc::try_unwrap(context) {
-        Ok(own) => Arc::new(own.with_runtime(Arc::new(runtime))),
-        Err(shared) => shared,
-    }
+    let own = match Arc::try_unwrap(context) {
+        Ok(own) => own.with_runtime(Arc::new(runtime)),
+        Err(shared) => return shared,
+    };
+    Arc::new(match session {
+        Some(session) => own.with_session_config(session),
+        None => own,
+    })
 }
 
 /// The memory of one query.
@@ -46,6 +56,22 @@ struct QueryPool {
     all: Arc<dyn MemoryPool>,
     limit: usize,
     taken: AtomicUsize,
+    /// Operators that can spill. As in the memory of all queries, each has the same part of one half, and the merges by which
+    /// they spill find the other half.
+    spilling: AtomicUsize,
+}
+
+impl QueryPool {
+    fn refused(&self, additional: usize) -> DataFusionError {
+        let mebibytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
+        // Operators know by this kind of error that they shall spill.
+        DataFusionError::ResourcesExhausted(format!(
+            "the query needs {:.1} MiB beside {:.1} MiB that it has, beyond its query_memory_limit of {:.1} MiB",
+            mebibytes(additional),
+            mebibytes(self.reserved()),
+            mebibytes(self.limit)
+        ))
+    }
 }
 
 impl fmt::Display for QueryPool {
@@ -60,10 +86,12 @@ impl MemoryPool for QueryPool {
     }
 
     fn register(&self, consumer: &MemoryConsumer) {
+        self.spilling.fetch_add(usize::from(consumer.can_spill()), Ordering::Relaxed);
         self.all.register(consumer);
     }
 
     fn unregister(&self, consumer: &MemoryConsumer) {
+        self.spilling.fetch_sub(usize::from(consumer.can_spill()), Ordering::Relaxed);
         self.all.unregister(consumer);
     }
 
@@ -78,17 +106,15 @@ impl MemoryPool for QueryPool {
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
+        // Who has nothing yet has nothing to spill.
+        let may_spill = additional > 0 && reservation.consumer().can_spill() && reservation.size() > 0;
+        let part = self.limit / 2 / self.spilling.load(Ordering::Relaxed).max(1);
+        if may_spill && reservation.size() + additional > part {
+            return Err(self.refused(additional));
+        }
         let grown = |taken: usize| taken.checked_add(additional).filter(|grown| *grown <= self.limit);
-        self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).map_err(|taken| {
-            let mebibytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
-            // Operators know by this kind of error that they shall spill.
-            DataFusionError::ResourcesExhausted(format!(
-                "the query needs {:.1} MiB beside {:.1} MiB that it has, beyond its query_memory_limit of {:.1} MiB",
-                mebibytes(additional),
-                mebibytes(taken),
-                mebibytes(self.limit)
-            ))
-        })?;
+        let taken = self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown);
+        taken.map_err(|_| self.refused(additional))?;
         self.all.try_grow(reservation, additional).inspect_err(|_| {
             self.taken.fetch_sub(additional, Ordering::Relaxed);
         })

@@ -11,13 +11,37 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
+use datafusion::prelude::SessionConfig;
 use longshore_storage::Memory;
 
 /// Bytes by which the limit may be passed in any case before a statement is ended: what lies between operators.
 const OVERSHOOT_BYTES: usize = 32 << 20;
+
+/// The least rows of a batch where memory is limited.
+const BATCH_ROWS_MIN: usize = 1024;
+/// Bytes of a thread's share of a memory limit for each row of a batch.
+const BYTES_PER_BATCH_ROW: usize = 64 << 10;
+
+/// Lets queries work within so many bytes.
+pub(in crate::datafusion) fn fit(session: &mut SessionConfig, limit: usize) {
+    let options = session.options_mut();
+    let part = limit / options.execution.target_partitions.max(1);
+    // A merge has a few batches of every run in memory, so that small ones let it merge more runs at once.
+    let rows = (part / BYTES_PER_BATCH_ROW).next_power_of_two().max(BATCH_ROWS_MIN);
+    // What a sort keeps for the merge by which it spills.
+    let kept = (part / 32).min(options.execution.sort_spill_reservation_bytes);
+    options.execution.sort_spill_reservation_bytes = kept;
+    let fewer = ConfigNonZeroUsize::try_new(rows.min(options.execution.batch_size.get()));
+    // A file for each batch that an exchange spills: where several tasks write to files of several batches, its reader may wait
+    // at one file for a batch that is in another (apache/datafusion#24883, mended behind 55.2).
+    let (fewer, alone) = (fewer.expect("it is not 0"), ConfigNonZeroUsize::try_new(1).expect("1 is not 0"));
+    options.execution.batch_size = fewer;
+    options.execution.max_spill_file_size_bytes = alone;
+}
 
 /// Gives queries what tables leave of the memory limit: first come first served, but for operators that can spill. These
 /// have one half for all of them, and each the same part of it, so that none starves, and that the merges by which they

@@ -57,9 +57,15 @@ impl Planner {
     /// What is made of every physical plan before it is run.
     fn finished(&self, plan: Arc<dyn ExecutionPlan>) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
         let plan = if self.merges { without_cross_joins(plan)? } else { plan };
-        let is_limited = !matches!(self.state.runtime_env().memory_pool.memory_limit(), MemoryLimit::Infinite);
-        let plan = if is_limited { compact(by_groups(plan)?)? } else { plan };
+        let plan = if self.is_limited() { compact(by_groups(plan)?)? } else { plan };
         interruptible(plan)
+    }
+
+    /// Whether its queries may take so much memory and no more.
+    pub(in crate::datafusion) fn is_limited(&self) -> bool {
+        let limits = self.transaction.numbers().query_limits();
+        limits.is_some_and(|limits| limits.memory.is_some())
+            || !matches!(self.state.runtime_env().memory_pool.memory_limit(), MemoryLimit::Infinite)
     }
 
     /// The logical plan of `statement`, not optimized.

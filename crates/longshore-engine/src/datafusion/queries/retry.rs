@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec};
@@ -49,8 +48,7 @@ pub(super) struct Again {
 
 /// Whether it may help to run `plan` again: memory is limited, and a join keeps a side of it.
 pub(super) fn may_help(planner: &Planner, plan: &Arc<dyn ExecutionPlan>) -> bool {
-    let is_limited = planner.transaction.numbers().query_limits().is_some_and(|limits| limits.memory.is_some());
-    if !is_limited && matches!(planner.state.runtime_env().memory_pool.memory_limit(), MemoryLimit::Infinite) {
+    if !planner.is_limited() {
         return false;
     }
     let mut collects = false;

@@ -9,6 +9,7 @@ use crate::catalog::{Origin, Owner, Sequence, SequenceDefinition};
 use crate::sql::names;
 use crate::sql::sequence::SequenceOptions;
 use crate::statement::Context;
+use crate::statement::sequence::define_anew;
 use crate::{Error, ErrorKind};
 
 impl Draft {
@@ -66,7 +67,7 @@ impl Draft {
         if *options != SequenceOptions::default()
             && let Some(sequence) = context.database.catalog.sequence(sequence)
         {
-            sequence.alter(options, None)?;
+            define_anew(context, &sequence, options, None)?;
         }
         Ok(())
     }

@@ -221,7 +221,7 @@ fn swap(
     // What is dropped is freed after the catalog is open to others again.
     let change = |change: &mut Change| enter(catalog, draft, table, views, change);
     let _dropped = catalog.change_relation(&context.database.transactions, change, commit)?;
-    draft.tell_sequences(catalog)
+    draft.tell_sequences(context)
 }
 
 /// Enters the new table in a draft of the catalog, and lets what knows the table by name follow; says what is dropped for it.

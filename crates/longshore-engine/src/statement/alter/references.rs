@@ -14,9 +14,10 @@ use longshore_storage::ForeignKey;
 use sqlparser::ast::DropBehavior;
 
 use super::draft::{Draft, DraftKey, DraftReference, Referring};
-use crate::catalog::{Catalog, Change, Commented, Entry, Key, Owner, Reference, Table};
+use crate::catalog::{Change, Commented, Entry, Key, Owner, Reference, Table};
 use crate::sql::names;
 use crate::sql::sequence::SequenceOptions;
+use crate::statement::sequence::define_anew;
 use crate::statement::{Context, foreign, renames};
 use crate::{Error, ErrorKind, blocking};
 
@@ -182,28 +183,22 @@ impl Draft {
         });
     }
 
-    /// Tells sequences that belong to columns of the table what it and they are called now, and moves them to its schema. In a
-    /// block, others go on with the sequences, which are told when it commits.
-    pub(super) fn tell_sequences(&self, catalog: &Catalog) -> Result<(), Error> {
-        let before = &self.before;
+    /// Tells sequences that belong to columns of the table what it and they are called now, and moves them to its schema.
+    pub(super) fn tell_sequences(&self, context: &Context<'_>) -> Result<(), Error> {
+        let (catalog, before) = (&context.database.catalog, &self.before);
         for sequence in catalog.sequences_of(&before.name, None) {
             let Some(owner) = sequence.owner() else { continue };
             let at = before.relation.schema().index_of(&owner.column);
             let Some(column) = at.and_then(|at| self.columns.get(at)) else { continue };
             let now = Owner { table: self.name.clone(), column: column.column.name.clone() };
-            if now != owner && catalog.is_fork() {
-                let sequence = Arc::clone(&sequence);
-                catalog.change(|change| {
-                    // What the log does not take then, it will not take later either.
-                    change.then(move || drop(sequence.alter(&SequenceOptions::default(), Some(Some(now)))));
-                    Ok(())
-                })?;
-            } else if now != owner {
-                sequence.alter(&SequenceOptions::default(), Some(Some(now)))?;
+            if now != owner {
+                define_anew(context, &sequence, &SequenceOptions::default(), Some(Some(now)))?;
             }
             let (schema, _) = names::parts(&self.name);
-            if schema != names::parts(&before.name).0 {
-                renames::rename_sequence(catalog, &sequence, &names::in_schema(schema, names::own(&sequence.name)))?;
+            if schema != names::parts(&before.name).0
+                && let Some(sequence) = catalog.sequence(&sequence.name)
+            {
+                renames::rename_sequence(context, &sequence, &names::in_schema(schema, names::own(&sequence.name)))?;
             }
         }
         Ok(())

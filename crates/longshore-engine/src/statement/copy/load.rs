@@ -124,7 +124,7 @@ impl LoadPlan {
                         let since = transaction.writes();
                         let run_actions = |transaction: &mut Transaction| {
                             if let Some(checks) = &checks {
-                                transaction.note_checked(since, checks);
+                                transaction.note_checked(since, checks)?;
                             }
                             action_rows.extend(transaction.run_foreign_key_actions_unless(&|| control.is_cancelled())?);
                             Ok(())

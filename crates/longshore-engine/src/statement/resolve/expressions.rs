@@ -4,6 +4,7 @@ use sqlparser::ast::{DataType, Expr, Function, FunctionArg, FunctionArgExpr, Fun
 
 use super::Resolver;
 use crate::Error;
+use crate::catalog::innermost;
 use crate::sql::names::{self, SCHEMA};
 use crate::sql::{build, in_text};
 use crate::statement::own_types;
@@ -45,7 +46,7 @@ impl Resolver<'_> {
     /// Casts to a type that a user made, or to arrays of it.
     pub(super) fn cast(&self, expr: &mut Expr) -> Result<(), Error> {
         let Some(data_type) = own_types::cast_of(expr) else { return Ok(()) };
-        let (element, dimensions) = own_types::innermost(data_type);
+        let (element, dimensions) = innermost(data_type);
         let Some((name, user_type)) = self.user_type(element)? else { return Ok(()) };
         if dimensions > 0 {
             let data_type = own_types::array_type(&name, &user_type, dimensions)?;

@@ -7,7 +7,7 @@ use sqlparser::ast::{
 
 use super::Resolver;
 use crate::Error;
-use crate::catalog::is_temporary;
+use crate::catalog::{innermost, is_temporary};
 use crate::sql::alter::{Action, AlterTable};
 use crate::sql::domain::{DomainStatement, DomainVerb};
 use crate::sql::grants::{PrivilegeStatement, Target};
@@ -37,7 +37,7 @@ impl Resolver<'_> {
                 self.existing(table)?;
                 continue;
             }
-            let found = self.user_type(own_types::innermost(&column.data_type).0)?;
+            let found = self.user_type(innermost(&column.data_type).0)?;
             own_types::expand(column, found)?;
         }
         Ok(())
@@ -45,7 +45,7 @@ impl Resolver<'_> {
 
     /// Refuses arrays of domains whose constraints cannot be looked at in rows that are there.
     fn refuse_array(&self, data_type: &DataType) -> Result<(), Error> {
-        let (element, dimensions) = own_types::innermost(data_type);
+        let (element, dimensions) = innermost(data_type);
         match self.user_type(element)? {
             Some((name, user_type)) if dimensions > 0 => {
                 own_types::array_type(&name, &user_type, dimensions).map(|_| ())

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 
 use crate::buffer::PartitionBuffer;
 use crate::chunk::stored_value;
-use crate::error::ForeignKeyError;
+use crate::error::{ForeignKeyError, TransactionError};
 use crate::manager::Transactions;
 use crate::relation::{Finder, Missing, Relation, RowSet};
 use crate::row_id::RowId;
@@ -50,15 +50,19 @@ impl Transaction {
     }
 
     /// Takes note that all rows that were appended since it had made so many changes were checked, as they are.
-    pub fn note_checked(&mut self, since: usize, checks: &ReferenceChecks) {
+    ///
+    /// # Errors
+    ///
+    /// When at READ COMMITTED another transaction is changing what they refer to.
+    pub fn note_checked(&mut self, since: usize, checks: &ReferenceChecks) -> Result<(), TransactionError> {
         let writes = since..self.set.writes.len();
         self.note_missing(checks);
-        let foreign_key_reads = self.foreign_key_reads();
-        for (key, found) in checks.keys.iter().zip(&checks.found) {
-            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-            foreign_key_reads.keep(key, std::mem::take(&mut found.kept));
+        for ((key, parent), found) in checks.keys.iter().zip(&checks.parents).zip(&checks.found) {
+            let kept = std::mem::take(&mut found.lock().unwrap_or_else(PoisonError::into_inner).kept);
+            self.keep_all_referred(key, parent, kept)?;
         }
-        foreign_key_reads.checked.push(CheckedAppend { writes, keys: checks.keys.clone() });
+        self.foreign_key_reads().checked.push(CheckedAppend { writes, keys: checks.keys.clone() });
+        Ok(())
     }
 
     /// Takes note of the keys that were looked for and not found, of a load that leaves rows out for that, or fails.

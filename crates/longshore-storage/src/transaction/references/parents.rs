@@ -26,6 +26,10 @@ use crate::values::TextRoom;
 /// Rows that came together from which on they are checked as a chunk.
 const ROWS_MANY: usize = 256;
 
+/// Rows that a statement locks for one foreign key, at most: of more the transaction finds out at its commit whether they have
+/// stayed. A lock takes about a hundred bytes.
+const ROWS_LOCKED_MAX: usize = 1 << 16;
+
 /// Chunks of a write set, by what is to be checked of them.
 struct Piece {
     slot: usize,
@@ -154,10 +158,10 @@ impl Transaction {
         many.retain(|(number, _)| *number < until);
         let pieces: Vec<&Piece> = many.iter().map(|(_, piece)| piece).collect();
         let (found, sets) = self.check_pieces(key, child, parent, &pieces, is_cancelled)?;
-        let foreign_key_reads = self.foreign_key_reads();
-        for set in sets.into_iter().chain([kept]) {
-            foreign_key_reads.keep(key, set);
+        for set in sets {
+            kept.extend(set);
         }
+        self.keep_all_referred(key, parent, kept)?;
         Ok(found.map(|(piece, missing)| (many[piece].0, missing)).or(first))
     }
 
@@ -168,6 +172,20 @@ impl Transaction {
             return self.lock_row_of(parent, row, RowLock::KeyShare);
         }
         kept.insert(row);
+        Ok(())
+    }
+
+    /// The same of many rows, which are locked unless they are too many for that.
+    pub(super) fn keep_all_referred(
+        &mut self,
+        key: &Arc<ForeignKey>,
+        parent: &Arc<Table>,
+        rows: RowSet,
+    ) -> Result<(), TransactionError> {
+        if self.isolation == Isolation::ReadCommitted && rows.count_max() <= ROWS_LOCKED_MAX {
+            return rows.rows().try_for_each(|row| self.lock_row_of(parent, row, RowLock::KeyShare));
+        }
+        self.foreign_key_reads().keep(key, rows);
         Ok(())
     }
 

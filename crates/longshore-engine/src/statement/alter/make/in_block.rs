@@ -10,14 +10,14 @@ use longshore_storage::{Alteration, Relation, Schema};
 use sqlparser::ast::{Expr, Statement, Value};
 
 use super::super::draft::{Draft, Values};
-use super::super::references::Bound;
+use super::super::references::{self, Bound};
 use super::super::views;
 use super::{add_keys, enter, query_altered};
 use crate::Error;
-use crate::catalog::Table;
+use crate::catalog::{Change, Table};
 use crate::sql::{build, names};
+use crate::statement::Context;
 use crate::statement::change::rows_of_target;
-use crate::statement::{Context, foreign};
 
 /// Whether the block has changed rows of a table from before it, and not undone that.
 pub(super) fn has_changed(context: &Context<'_>, table: &Table) -> Result<bool, Error> {
@@ -75,47 +75,31 @@ async fn write_rows(context: &Context<'_>, draft: &Draft, relation: &Arc<Relatio
     Ok(())
 }
 
-/// What is given up when the block does not commit.
-type Held = (Alteration, Bound);
-
 /// Enters what takes the place of a table in the catalog of the block.
 pub(super) fn swap(
     context: &Context<'_>,
     draft: &Draft,
     table: &Arc<Table>,
     views: &[String],
-    held: Held,
+    (alteration, bound): (Alteration, Bound),
 ) -> Result<(), Error> {
     let catalog = &context.database.catalog;
-    let held = Arc::new(Mutex::new(Some(held)));
     // What is dropped is freed after the catalog is open to others again.
     let _dropped = catalog.change(|change| {
         let dropped = enter(catalog, draft, table, views, change)?;
-        let take = move || held.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let give_up = take.clone();
-        change.otherwise(move || drop(give_up()));
-        change.then(move || {
-            if let Some((alteration, bound)) = take() {
-                alteration.end();
-                bound.keep();
-            }
+        hold(change, (alteration, bound), |(alteration, bound)| {
+            alteration.end();
+            bound.keep();
         });
         Ok(dropped)
     })?;
-    draft.tell_sequences(catalog)
+    draft.tell_sequences(context)
 }
 
 /// Puts what a draft says in the place of a table that the block has made.
 pub(super) async fn replace_new(context: &Context<'_>, mut draft: Draft) -> Result<(), Error> {
     let before = Arc::clone(&draft.before);
     let catalog = &context.database.catalog;
-    if draft.referring.iter().any(|referring| !Arc::ptr_eq(&referring.table, &before)) {
-        return Err(Error::unsupported(format!(
-            "a transaction block does not alter a table that it has made and that others refer to, such as {}; alter it before \
-             that, or after COMMIT",
-            before.name
-        )));
-    }
     draft.resolve_references(context)?;
     let relation = Arc::new(context.database.relation(&draft.name, draft.schema()));
     draft.storage.apply(&relation);
@@ -138,15 +122,29 @@ pub(super) async fn replace_new(context: &Context<'_>, mut draft: Draft) -> Resu
         Vec::new()
     };
     drop((look, as_altered));
-    let defaults = foreign::defaults(context, table.relation.schema().columns(), &table.rules())?;
+    let bound = references::bind(context, &draft, &table).await?;
     // What is dropped is freed after the catalog is open to others again.
     let _dropped = catalog.change(|change| {
         let dropped = enter(catalog, &draft, &table, &views, change)?;
-        foreign::bind_all(context, &change.entries, &table, &defaults, !has_rows)?;
-        let bound = Arc::clone(&table);
-        change.otherwise(move || foreign::unbind_all(&bound));
-        change.then(move || foreign::unbind_all(&before));
+        hold(change, bound, Bound::keep);
+        // It has taken the foreign keys over, at both ends.
+        draft.bound.iter().for_each(|key| key.detach());
+        let before = draft.bound.clone();
+        change.otherwise(move || before.iter().for_each(|key| key.attach_again()));
         Ok(dropped)
     })?;
-    draft.tell_sequences(catalog)
+    draft.tell_sequences(context)
+}
+
+/// Gives something up when the block goes back to before this change, and keeps it when it commits.
+fn hold<H: Send + 'static>(change: &mut Change, held: H, keep: impl FnOnce(H) + Send + 'static) {
+    let held = Arc::new(Mutex::new(Some(held)));
+    let take = move || held.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let give_up = take.clone();
+    change.otherwise(move || drop(give_up()));
+    change.then(move || {
+        if let Some(held) = take() {
+            keep(held);
+        }
+    });
 }

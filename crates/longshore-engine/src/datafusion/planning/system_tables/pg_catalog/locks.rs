@@ -3,11 +3,12 @@
 //! As in PostgreSQL whoever waits for a row waits for the transaction that has it. Beside these, locks of rows are shown as
 //! locks of tuples, the page being the number of the chunk. Reading takes no lock, so none is shown of that.
 
-use longshore_storage::{AdvisoryKey, Locked, Owner, RowLock, TableLock};
+use longshore_storage::{AdvisoryKey, AdvisoryLock, Locked, Owner, RowLock, TableLock};
 
 use super::super::SystemCatalog;
 use super::super::objects::{Body, DATABASE_OID};
 use super::super::rows::{Cell, Rows};
+use crate::transaction::RELATIONS;
 
 pub(super) fn pg_locks(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
     let numbers = catalog.transaction.numbers();
@@ -49,10 +50,15 @@ pub(super) fn pg_locks(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
                 ("relation", table(number).into()),
                 ("mode", table_mode(lock).into()),
             ]),
+            Locked::Advisory(AdvisoryLock { key: AdvisoryKey::Object(RELATIONS, oid), .. }) => cells.extend([
+                ("locktype", "relation".into()),
+                ("relation", oid.into()),
+                ("mode", "ShareRowExclusiveLock".into()),
+            ]),
             Locked::Advisory(lock) => {
-                let [classid, objid, objsubid] = advisory(lock.key);
+                let ([classid, objid, objsubid], kind) = advisory(lock.key);
                 cells.extend([
-                    ("locktype", "advisory".into()),
+                    ("locktype", kind.into()),
                     ("classid", classid.into()),
                     ("objid", objid.into()),
                     ("objsubid", objsubid.into()),
@@ -84,12 +90,13 @@ fn id(owner: Owner) -> Cell {
     owner.transaction().and_then(|id| i64::try_from(id).ok()).into()
 }
 
-/// The key of an advisory lock as `classid`, `objid` and `objsubid` tell it.
-fn advisory(key: AdvisoryKey) -> [i64; 3] {
+/// The key of an advisory lock as `classid`, `objid` and `objsubid` tell it, and the type of the lock.
+fn advisory(key: AdvisoryKey) -> ([i64; 3], &'static str) {
     let unsigned = |value: i32| i64::from(value.cast_unsigned());
     match key {
-        AdvisoryKey::One(key) => [(key >> 32) & 0xFFFF_FFFF, key & 0xFFFF_FFFF, 1],
-        AdvisoryKey::Two(first, second) => [unsigned(first), unsigned(second), 2],
+        AdvisoryKey::One(key) => ([(key >> 32) & 0xFFFF_FFFF, key & 0xFFFF_FFFF, 1], "advisory"),
+        AdvisoryKey::Two(first, second) => ([unsigned(first), unsigned(second), 2], "advisory"),
+        AdvisoryKey::Object(class, object) => ([class.into(), object.into(), 0], "object"),
     }
 }
 

@@ -120,6 +120,8 @@ fn of_system(oid: u32, column: &str, otherwise: Cell) -> Cell {
 pub(super) fn pg_enum(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
     for known in &catalog.objects().types {
         let UserType::Enum(labels) = known.user_type.as_ref() else { continue };
+        let with_new = catalog.catalog.labels_with_new(&known.name);
+        let labels = with_new.as_ref().unwrap_or(labels);
         for (at, label) in labels.iter().enumerate() {
             let oid = catalog.catalog.oid(ObjectId::Label(known.name.clone(), label.clone()));
             rows.row([
