@@ -70,7 +70,7 @@ pub use longshore_storage::{Datum, Isolation, Memory, key};
 pub use prepared::Prepared;
 pub use read_text::{TextRequest, TextRows, read_text};
 pub use report::{Description, Function, Outcome, Report, ResultColumns, RowStream, TableBytes};
-pub use session::Session;
+pub use session::{Session, table_names};
 pub use sql::copy_text::{OptionSetting, copy_rows_text, copy_text, copy_to_text};
 pub use sql::options::{OPTIONS, OptionRule};
 pub use sql::placeholders::{Numbered, numbered};

@@ -23,6 +23,7 @@ use crate::statement::{Arguments, ClientSettings, Cursors, SessionContext, Share
 use crate::transaction::{Block, Identity};
 use crate::{Database, Description, Error, Outcome, ResultColumns, panics, statement};
 use deadline::Deadline;
+pub use program_rows::table_names;
 
 /// Executes statements, one after the other.
 pub struct Session {

@@ -1,4 +1,4 @@
-//! Arrow's PyCapsule interface: `__arrow_c_stream__` and its like, by which libraries of Python hand each other data.
+//! Arrow's `PyCapsule` interface: `__arrow_c_stream__` and its like, by which libraries of Python hand each other data.
 
 use std::ffi::CStr;
 use std::sync::Arc;

@@ -191,16 +191,21 @@ impl Connection {
         registered.map_err(|error| errors::of_engine(py, &error, None))
     }
 
-    /// Forgets rows; whether there were any of this name.
-    fn unregister(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+    /// Forgets rows that have a name.
+    fn unregister(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         let (session, name) = (self.open(py)?.session, name.to_owned());
         wait(py, &Running::default(), async move { session.lock().await.unregister(&name) })
     }
 
     /// The names in statements that stand where tables do, and that nothing is known by.
     fn unknown_tables(&self, py: Python<'_>, sql: &str) -> PyResult<Vec<String>> {
-        let (session, sql) = (self.open(py)?.session, numbered(sql).sql);
-        wait(py, &Running::default(), async move { session.lock().await.unknown_tables(&sql) })
+        let open = self.open(py)?;
+        let names = open.prepared.lock().unwrap_or_else(PoisonError::into_inner).table_names(sql);
+        if let Ok(session) = open.session.try_lock() {
+            return Ok(session.unknown_tables(&names));
+        }
+        let session = open.session;
+        wait(py, &Running::default(), async move { session.lock().await.unknown_tables(&names) })
     }
 
     /// Writes the rows of a query to a file with options of COPY TO.
@@ -215,6 +220,7 @@ impl Connection {
     }
 
     /// Loads files into a table with options of COPY.
+    #[allow(clippy::needless_pass_by_value, reason = "an argument of Python's is a value")]
     fn load<'py>(
         &self,
         py: Python<'py>,
@@ -229,6 +235,7 @@ impl Connection {
     }
 
     /// What files are, as rows of `sniff_csv`.
+    #[allow(clippy::needless_pass_by_value, reason = "an argument of Python's is a value")]
     fn sniff<'py>(
         &self,
         py: Python<'py>,

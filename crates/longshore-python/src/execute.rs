@@ -1,9 +1,10 @@
 //! What a session executes for a call: a text of statements, or one statement with values of its parameters.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::SchemaRef;
-use longshore_engine::{Error, Outcome, Prepared, Report, Session, plain_rows, split};
+use longshore_engine::{Error, Outcome, Prepared, Report, Session, numbered, plain_rows, split, table_names};
 use longshore_storage::Datum;
 
 use crate::capsule::Reader;
@@ -12,25 +13,52 @@ use crate::runtime::Running;
 
 /// Statements that were prepared, the latest last, each with the types of its parameters.
 #[derive(Default)]
-pub(crate) struct PreparedStatements(Vec<(String, Vec<u32>, Arc<Prepared>)>);
+pub(crate) struct PreparedStatements {
+    statements: Vec<(String, Vec<u32>, Arc<Prepared>)>,
+    /// The names of tables in texts.
+    named: HashMap<String, Arc<[String]>>,
+}
 
 impl PreparedStatements {
     /// Statements that are kept at most.
     const KEPT_MAX: usize = 32;
+    /// Texts of which names are kept at most, and their bytes.
+    const NAMED_MAX: usize = 256;
+    const NAMED_BYTES_MAX: usize = 4096;
+
+    /// The names in a text that stand where tables do.
+    pub(crate) fn table_names(&mut self, sql: &str) -> Arc<[String]> {
+        if let Some(names) = self.named.get(sql) {
+            return Arc::clone(names);
+        }
+        let names: Arc<[String]> = table_names(&numbered(sql).sql).into();
+        if self.named.len() == Self::NAMED_MAX {
+            self.named.clear();
+        }
+        if sql.len() <= Self::NAMED_BYTES_MAX {
+            self.named.insert(sql.to_owned(), Arc::clone(&names));
+        }
+        names
+    }
+
+    /// Forgets statements: their names may mean something else from now on.
+    fn forget(&mut self) {
+        self.statements.clear();
+    }
 
     fn get(&mut self, sql: &str, types: &[u32]) -> Option<Arc<Prepared>> {
-        let at = self.0.iter().position(|(known, of, _)| known == sql && of == types)?;
-        let kept = self.0.remove(at);
+        let at = self.statements.iter().position(|(known, of, _)| known == sql && of == types)?;
+        let kept = self.statements.remove(at);
         let prepared = Arc::clone(&kept.2);
-        self.0.push(kept);
+        self.statements.push(kept);
         Some(prepared)
     }
 
     fn put(&mut self, sql: &str, types: Vec<u32>, prepared: &Arc<Prepared>) {
-        if self.0.len() == Self::KEPT_MAX {
-            self.0.remove(0);
+        if self.statements.len() == Self::KEPT_MAX {
+            self.statements.remove(0);
         }
-        self.0.push((sql.to_owned(), types, Arc::clone(prepared)));
+        self.statements.push((sql.to_owned(), types, Arc::clone(prepared)));
     }
 }
 
@@ -68,7 +96,7 @@ impl Executing<'_> {
         let done = self.run(sql, given).await;
         if done.is_err() {
             // It may be about names that meant something else when it was prepared.
-            self.prepared.lock().unwrap_or_else(PoisonError::into_inner).0.clear();
+            self.prepared.lock().unwrap_or_else(PoisonError::into_inner).forget();
         }
         done
     }
@@ -85,7 +113,7 @@ impl Executing<'_> {
                 let prepared = self.prepared(sql, &values)?;
                 let outcome = self.one(&prepared, &values).await?;
                 if may_change_names(sql, &outcome) {
-                    self.prepared.lock().unwrap_or_else(PoisonError::into_inner).0.clear();
+                    self.prepared.lock().unwrap_or_else(PoisonError::into_inner).forget();
                 }
                 Ok(Done { outcome: plain(outcome)?, rows: None })
             }
@@ -122,7 +150,7 @@ impl Executing<'_> {
                 |tag: &str| ["INSERT", "UPDATE", "DELETE", "COPY"].iter().any(|word| tag.starts_with(word));
             if !matches!(&outcome, Outcome::Done { tag, .. } if changes_rows(tag)) {
                 // Names may mean something else from now on.
-                prepared.lock().unwrap_or_else(PoisonError::into_inner).0.clear();
+                prepared.lock().unwrap_or_else(PoisonError::into_inner).forget();
             }
         }
         Ok(Done { outcome: plain(outcome)?, rows: None })
@@ -142,7 +170,7 @@ impl Executing<'_> {
     async fn one(&mut self, prepared: &Prepared, values: &Parameters) -> Result<Outcome, Error> {
         let values: Vec<Datum<'_>> = values.iter().map(|(_, value)| value.datum()).collect();
         self.running.set(self.session.control());
-        self.session.execute_prepared(prepared, &values).await
+        Box::pin(self.session.execute_prepared(prepared, &values)).await
     }
 
     /// Executes a statement once for each row of parameters.

@@ -20,7 +20,7 @@ use crate::errors;
 /// How long it is from one look for signals to the next.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long what was cancelled may take to end before it is left alone.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The runtime, and the process that it belongs to.
 static RUNTIME: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);

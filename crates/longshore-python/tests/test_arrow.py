@@ -118,3 +118,10 @@ def test_no_rows_have_columns(db: longshore.Connection) -> None:
     table.validate(full=True)
     assert table.num_rows == 0
     assert table.column_names == ["a", "b", "c"]
+
+
+def test_narwhals_reads_our_stream(db: longshore.Connection) -> None:
+    narwhals = pytest.importorskip("narwhals")
+    relation = db.sql("SELECT n, n * 2 AS twice FROM generate_series(1, 10) AS t(n)")
+    frame = narwhals.from_arrow(relation, backend="pyarrow")
+    assert frame.filter(narwhals.col("n") > 8)["twice"].to_list() == [18, 20]

@@ -61,23 +61,23 @@ impl Session {
         Ok(())
     }
 
-    /// Forgets the rows that `name` stands for; whether there were any.
-    pub fn unregister(&self, name: &str) -> bool {
-        self.block.numbers().registered.remove(name)
+    /// Forgets the rows that `name` stands for, if it stands for some.
+    pub fn unregister(&self, name: &str) {
+        self.block.numbers().registered.remove(name);
     }
 
-    /// The names in the statements of `sql` that stand where tables do, and that neither the database nor the session knows.
+    /// Those of some names of tables that neither the database nor the session knows; see [`table_names`].
     #[must_use]
-    pub fn unknown_tables(&self, sql: &str) -> Vec<String> {
+    pub fn unknown_tables(&self, names: &[String]) -> Vec<String> {
         let catalog = self.block.definitions().unwrap_or(&self.database.catalog);
-        let mut names = table_names(sql);
-        names.retain(|name| catalog.get(name).is_none() && !self.block.numbers().registered.knows(name));
-        names
+        let registered = &self.block.numbers().registered;
+        names.iter().filter(|name| catalog.get(name).is_none() && !registered.knows(name)).cloned().collect()
     }
 }
 
 /// The names that stand where tables do in the statements of a text, as far as it can be parsed.
-fn table_names(text: &str) -> Vec<String> {
+#[must_use]
+pub fn table_names(text: &str) -> Vec<String> {
     let split = split(text);
     let mut names = Vec::new();
     for statement in split.statements.iter().chain(std::iter::once(&split.rest)) {

@@ -54,7 +54,7 @@ impl OptionSetting {
 
 /// `COPY table FROM 'file' (option value, ...)` for a program that has names and values.
 ///
-/// `table` is written as it is, so that it may be `schema.table`; [`quoted`](super::names::quoted) names as they must be.
+/// `table` is written as it is, so that it may be `schema.table` or `"With Case"`.
 ///
 /// ```
 /// use longshore_engine::{OptionSetting, copy_text};

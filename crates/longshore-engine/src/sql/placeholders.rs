@@ -31,8 +31,7 @@ pub fn numbered(sql: &str) -> Numbered {
     for place in places(sql) {
         let (start, end, text) = match place {
             Place::Number => continue,
-            Place::Mark(_) if has_numbers => continue,
-            Place::Doubled(_) if has_numbers => continue,
+            Place::Mark(_) | Place::Doubled(_) if has_numbers => continue,
             Place::Mark(at) => {
                 next += 1;
                 (at, at + 1, format!("${}", next - 1))

@@ -40,11 +40,8 @@ impl RegisteredRows {
         known.push(rows);
     }
 
-    /// Forgets rows; whether there were any of this name.
-    pub(crate) fn remove(&self, name: &str) -> bool {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = known.len();
-        known.retain(|rows| rows.name != name);
-        known.len() < before
+    /// Forgets the rows of a name.
+    pub(crate) fn remove(&self, name: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|rows| rows.name != name);
     }
 }

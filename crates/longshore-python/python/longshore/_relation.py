@@ -153,8 +153,12 @@ class Relation:
         >>> longshore.connect().sql("SELECT 1 AS n").arrow().num_rows
         1
         """
-        import pyarrow
-
+        try:
+            import pyarrow
+        except ImportError as error:
+            raise ImportError(
+                "pyarrow is not installed; other libraries with Arrow's PyCapsule interface take the relation itself"
+            ) from error
         self._given().keep()
         return pyarrow.table(self)
 

@@ -112,113 +112,139 @@ impl CArray {
 /// # Safety
 /// It is as the specification has it, and of this type.
 unsafe fn read(array: &CArray, owner: &Arc<CArray>, data_type: &DataType) -> Result<ArrayData, ArrowError> {
-    let size = |number: i64| usize::try_from(number).map_err(|_| broken("a length is negative"));
     let (rows, offset) = (size(array.length)?, size(array.offset)?);
     let all = rows.checked_add(offset).ok_or_else(|| broken("a length is too large"))?;
     let count = size(array.n_buffers)?;
     if count > 0 && array.buffers.is_null() {
         return Err(broken("there are no buffers"));
     }
-    let bytes_of =
-        |values: usize, width: usize| values.checked_mul(width).ok_or_else(|| broken("a length is too large"));
-    // The buffer `at`, which has so many bytes.
-    let buffer = |at: usize, bytes: usize| {
-        if at >= count {
-            return Err(broken("a buffer is missing"));
-        }
-        // SAFETY: the specification has so many pointers there.
-        let start = unsafe { *array.buffers.add(at) }.cast_mut().cast::<u8>();
-        let Some(start) = NonNull::new(start).filter(|_| bytes > 0) else {
-            return if bytes == 0 { Ok(None) } else { Err(broken("a buffer is missing")) };
-        };
-        // SAFETY: the specification has so many bytes there, until the array is released, which `owner` sees to.
-        Ok(Some(unsafe { Buffer::from_custom_allocation(start, bytes, Arc::<CArray>::clone(owner)) }))
-    };
-    let some = |buffer: Option<Buffer>| buffer.unwrap_or_else(|| Buffer::from_vec(Vec::<u8>::new()));
-    let of_type = layout(data_type);
-    let first = usize::from(of_type.can_contain_null_mask);
-    // SAFETY: the specification has so many pointers there.
-    let has_validity = first == 1 && count > 0 && !unsafe { *array.buffers }.is_null() && array.null_count != 0;
-    let nulls = if has_validity { buffer(0, all.div_ceil(8))? } else { None };
-    let mut buffers = Vec::new();
-    match data_type {
-        DataType::Utf8 | DataType::Binary => {
-            let offsets = some(buffer(first, if all == 0 { 0 } else { bytes_of(all + 1, 4)? })?);
-            let end = last::<4>(&offsets).map_or(0, |bytes| i64::from(i32::from_ne_bytes(bytes)));
-            buffers.extend([offsets, some(buffer(first + 1, size(end)?)?)]);
-        }
-        DataType::LargeUtf8 | DataType::LargeBinary => {
-            let offsets = some(buffer(first, if all == 0 { 0 } else { bytes_of(all + 1, 8)? })?);
-            let end = last::<8>(&offsets).map_or(0, i64::from_ne_bytes);
-            buffers.extend([offsets, some(buffer(first + 1, size(end)?)?)]);
-        }
-        DataType::List(_) | DataType::Map(..) => {
-            buffers.push(some(buffer(first, if all == 0 { 0 } else { bytes_of(all + 1, 4)? })?));
-        }
-        DataType::LargeList(_) => {
-            buffers.push(some(buffer(first, if all == 0 { 0 } else { bytes_of(all + 1, 8)? })?));
-        }
-        DataType::Utf8View | DataType::BinaryView => {
-            buffers.push(some(buffer(first, bytes_of(all, 16)?)?));
-            let heaps = count.checked_sub(first + 2).ok_or_else(|| broken("a buffer is missing"))?;
-            let lengths = buffer(count - 1, heaps * 8)?;
-            for (heap, length) in lengths.iter().flat_map(|lengths| lengths.chunks_exact(8)).enumerate() {
-                let length = i64::from_ne_bytes(length.try_into().map_err(|_| broken("a length is cut off"))?);
-                buffers.push(some(buffer(first + 1 + heap, size(length)?)?));
-            }
-        }
-        _ => {
-            for (at, spec) in of_type.buffers.iter().enumerate() {
-                let bytes = match spec {
-                    BufferSpec::FixedWidth { byte_width, .. } => bytes_of(all, *byte_width)?,
-                    BufferSpec::BitMap => all.div_ceil(8),
-                    BufferSpec::VariableWidth | BufferSpec::AlwaysNull => {
-                        return Err(broken(&format!("values of type {data_type} are not supported")));
-                    }
-                };
-                buffers.push(some(buffer(first + at, bytes)?));
-            }
-        }
-    }
-    let child = |at: usize, data_type: &DataType| {
-        if array.children.is_null() || at as i64 >= array.n_children {
-            return Err(broken("a child is missing"));
-        }
-        // SAFETY: the specification has so many pointers to arrays there.
-        let child = unsafe { (*array.children.add(at)).as_ref() }.ok_or_else(|| broken("a child is missing"))?;
-        // SAFETY: the child is as the specification has it, like its parent.
-        unsafe { read(child, owner, data_type) }
-    };
-    let children = match data_type {
-        DataType::Struct(fields) => {
-            fields.iter().enumerate().map(|(at, field)| child(at, field.data_type())).collect::<Result<_, _>>()?
-        }
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::FixedSizeList(item, _)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item)
-        | DataType::Map(item, _) => vec![child(0, item.data_type())?],
-        DataType::Dictionary(_, values) => {
-            // SAFETY: it is null or points to an array, as above.
-            let dictionary = unsafe { array.dictionary.as_ref() }.ok_or_else(|| broken("a dictionary is missing"))?;
-            // SAFETY: as of children.
-            vec![unsafe { read(dictionary, owner, values) }?]
-        }
-        _ => Vec::new(),
-    };
+    let foreign = Foreign { array, owner, all, count };
+    let first = usize::from(layout(data_type).can_contain_null_mask);
     // Checks offsets, lengths and texts, so that what another library did wrong is an error here.
     ArrayData::builder(data_type.clone())
         .len(rows)
         .offset(offset)
-        .null_bit_buffer(nulls)
-        .buffers(buffers)
-        .child_data(children)
+        .null_bit_buffer(if first == 1 && count > 0 { foreign.validity()? } else { None })
+        .buffers(foreign.buffers(first, data_type)?)
+        .child_data(foreign.children(data_type)?)
         .align_buffers(true)
         .build()
 }
 
-/// The last `N` bytes.
-fn last<const N: usize>(buffer: &Buffer) -> Option<[u8; N]> {
-    buffer.last_chunk::<N>().copied()
+fn size(number: i64) -> Result<usize, ArrowError> {
+    usize::try_from(number).map_err(|_| broken("a length is negative or too large"))
+}
+
+/// An array of another library, as the specification has it.
+struct Foreign<'a> {
+    array: &'a CArray,
+    owner: &'a Arc<CArray>,
+    /// Rows from the begin of its buffers.
+    all: usize,
+    /// Buffers.
+    count: usize,
+}
+
+impl Foreign<'_> {
+    /// The buffer `at`, which has so many bytes.
+    fn buffer(&self, at: usize, bytes: Option<usize>) -> Result<Buffer, ArrowError> {
+        let bytes = bytes.ok_or_else(|| broken("a length is too large"))?;
+        if at >= self.count {
+            return Err(broken("a buffer is missing"));
+        }
+        if bytes == 0 {
+            return Ok(Buffer::from_vec(Vec::<u8>::new()));
+        }
+        // SAFETY: the specification has `count` pointers there.
+        let start = unsafe { *self.array.buffers.add(at) }.cast_mut().cast::<u8>();
+        let start = NonNull::new(start).ok_or_else(|| broken("a buffer is missing"))?;
+        // SAFETY: the specification has so many bytes there, until the array is released, which the owner sees to.
+        Ok(unsafe { Buffer::from_custom_allocation(start, bytes, Arc::<CArray>::clone(self.owner)) })
+    }
+
+    /// The validity bits, if a value may be NULL.
+    fn validity(&self) -> Result<Option<Buffer>, ArrowError> {
+        // SAFETY: the specification has a pointer there.
+        let is_there = !unsafe { *self.array.buffers }.is_null();
+        (is_there && self.array.null_count != 0).then(|| self.buffer(0, Some(self.all.div_ceil(8)))).transpose()
+    }
+
+    /// Offsets of so many bytes each: one more than rows, or none.
+    fn offsets(&self, at: usize, width: usize) -> Result<Buffer, ArrowError> {
+        self.buffer(at, if self.all == 0 { Some(0) } else { (self.all + 1).checked_mul(width) })
+    }
+
+    /// The buffers of values, from `first` on.
+    fn buffers(&self, first: usize, data_type: &DataType) -> Result<Vec<Buffer>, ArrowError> {
+        Ok(match data_type {
+            DataType::Utf8 | DataType::Binary => {
+                let offsets = self.offsets(first, 4)?;
+                let end = offsets.last_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes).into());
+                vec![offsets, self.buffer(first + 1, Some(size(end)?))?]
+            }
+            DataType::LargeUtf8 | DataType::LargeBinary => {
+                let offsets = self.offsets(first, 8)?;
+                let end = offsets.last_chunk().map_or(0, |bytes| i64::from_ne_bytes(*bytes));
+                vec![offsets, self.buffer(first + 1, Some(size(end)?))?]
+            }
+            DataType::List(_) | DataType::Map(..) => vec![self.offsets(first, 4)?],
+            DataType::LargeList(_) => vec![self.offsets(first, 8)?],
+            DataType::Utf8View | DataType::BinaryView => self.views(first)?,
+            other => {
+                let bytes = |spec: &BufferSpec| match spec {
+                    BufferSpec::FixedWidth { byte_width, .. } => Ok(self.all.checked_mul(*byte_width)),
+                    BufferSpec::BitMap => Ok(Some(self.all.div_ceil(8))),
+                    BufferSpec::VariableWidth | BufferSpec::AlwaysNull => {
+                        Err(broken(&format!("values of type {other} are not supported")))
+                    }
+                };
+                let specs = layout(other).buffers;
+                let buffers = specs.iter().enumerate().map(|(at, spec)| self.buffer(first + at, bytes(spec)?));
+                buffers.collect::<Result<_, _>>()?
+            }
+        })
+    }
+
+    /// Views, and the heaps that they refer to; the last buffer has the lengths of these.
+    fn views(&self, first: usize) -> Result<Vec<Buffer>, ArrowError> {
+        let mut buffers = vec![self.buffer(first, self.all.checked_mul(16))?];
+        let heaps = self.count.checked_sub(first + 2).ok_or_else(|| broken("a buffer is missing"))?;
+        let lengths = self.buffer(self.count - 1, heaps.checked_mul(8))?;
+        for (heap, length) in lengths.as_chunks::<8>().0.iter().enumerate() {
+            buffers.push(self.buffer(first + 1 + heap, Some(size(i64::from_ne_bytes(*length))?))?);
+        }
+        Ok(buffers)
+    }
+
+    fn child(&self, at: usize, data_type: &DataType) -> Result<ArrayData, ArrowError> {
+        if self.array.children.is_null() || at as i64 >= self.array.n_children {
+            return Err(broken("a child is missing"));
+        }
+        // SAFETY: the specification has so many pointers to arrays there.
+        let child = unsafe { (*self.array.children.add(at)).as_ref() }.ok_or_else(|| broken("a child is missing"))?;
+        // SAFETY: the child is as the specification has it, like its parent.
+        unsafe { read(child, self.owner, data_type) }
+    }
+
+    fn children(&self, data_type: &DataType) -> Result<Vec<ArrayData>, ArrowError> {
+        match data_type {
+            DataType::Struct(fields) => {
+                fields.iter().enumerate().map(|(at, field)| self.child(at, field.data_type())).collect()
+            }
+            DataType::List(item)
+            | DataType::LargeList(item)
+            | DataType::FixedSizeList(item, _)
+            | DataType::ListView(item)
+            | DataType::LargeListView(item)
+            | DataType::Map(item, _) => Ok(vec![self.child(0, item.data_type())?]),
+            DataType::Dictionary(_, values) => {
+                // SAFETY: it is null or points to an array, as the specification has it.
+                let dictionary = unsafe { self.array.dictionary.as_ref() };
+                let dictionary = dictionary.ok_or_else(|| broken("a dictionary is missing"))?;
+                // SAFETY: as of children.
+                Ok(vec![unsafe { read(dictionary, self.owner, values) }?])
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
 }
