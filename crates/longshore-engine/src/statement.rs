@@ -371,7 +371,7 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
             Box::pin(with_changes::execute(context, query)).await
         }
         Statement::Query(query) => match with_changes::with_change(query) {
-            Ok((with, change)) => Box::pin(change_with(context, &with, change)).await,
+            Ok((with, change)) => Box::pin(with_changes::change_behind(context, &with, change)).await,
             Err(query) => run_query(context, query).await,
         },
         Statement::Explain { describe_alias: DescribeAlias::Describe | DescribeAlias::Desc, statement, .. } => {
@@ -427,25 +427,4 @@ async fn execute_tree(context: &Context<'_>, statement: Statement) -> Result<Out
         Statement::ShowTables { .. } | Statement::ShowViews { .. } => show::show_tables(context, &statement),
         other => Err(refuse::statement(&other)),
     }
-}
-
-/// A statement that changes rows, behind WITH.
-async fn change_with(context: &Context<'_>, with: &With, mut change: Statement) -> Result<Outcome, Error> {
-    for cte in &with.cte_tables {
-        refuse::unless_reads_only(&cte.query)?;
-    }
-    if let Statement::Insert(insert) = &mut change {
-        // Only its rows are a query.
-        if let Some(source) = &mut insert.source {
-            let within = source.with.take();
-            let mut outer = with.clone();
-            if let Some(within) = within {
-                outer.recursive |= within.recursive;
-                outer.cte_tables.extend(within.cte_tables);
-            }
-            source.with = Some(outer);
-        }
-    }
-    let context = Context { with: Some(with), ..*context };
-    Box::pin(execute_tree(&context, change)).await
 }

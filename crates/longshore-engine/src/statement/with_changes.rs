@@ -11,7 +11,7 @@ use crate::catalog::Entry;
 use crate::datafusion::{NamedRows, concat};
 use crate::sql::references::{relations_named, relations_read};
 use crate::sql::{build, is_change, names};
-use crate::statement::{Context, execute_tree};
+use crate::statement::{Context, execute_tree, refuse};
 use crate::{Error, Outcome};
 
 /// Executes `query`, in whose WITH rows are changed.
@@ -145,4 +145,25 @@ pub(super) fn with_change(mut query: Box<Query>) -> Result<(With, Statement), Bo
             Err(query)
         }
     }
+}
+
+/// Executes a statement that changes rows, behind WITH.
+pub(super) async fn change_behind(context: &Context<'_>, with: &With, mut change: Statement) -> Result<Outcome, Error> {
+    for cte in &with.cte_tables {
+        refuse::unless_reads_only(&cte.query)?;
+    }
+    if let Statement::Insert(insert) = &mut change {
+        // Only its rows are a query.
+        if let Some(source) = &mut insert.source {
+            let within = source.with.take();
+            let mut outer = with.clone();
+            if let Some(within) = within {
+                outer.recursive |= within.recursive;
+                outer.cte_tables.extend(within.cte_tables);
+            }
+            source.with = Some(outer);
+        }
+    }
+    let context = Context { with: Some(with), ..*context };
+    Box::pin(execute_tree(&context, change)).await
 }
