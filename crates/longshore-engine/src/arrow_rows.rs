@@ -32,7 +32,7 @@ pub fn plain_rows(rows: RowStream) -> Result<RowStream, Error> {
 pub fn decimal_columns(
     schema: &SchemaRef,
     types: &[TypeId],
-    batches: Vec<RecordBatch>,
+    batches: &[RecordBatch],
 ) -> Result<(SchemaRef, Vec<RecordBatch>), Error> {
     let numeric = BuiltinType::named("numeric").map(|builtin| builtin.oid);
     let is_numeric = |column: &usize| {
@@ -106,7 +106,7 @@ mod tests {
         let array: ArrayRef = Arc::new(texts.iter().copied().collect::<StringViewArray>());
         let batch = RecordBatch::try_new(Arc::clone(&schema), vec![array]).expect("it fits");
         let types = [TypeId { oid: 1700, ..TypeId::of_values(&DataType::Utf8View) }];
-        let (schema, batches) = decimal_columns(&schema, &types, vec![batch]).expect("it is plain");
+        let (schema, batches) = decimal_columns(&schema, &types, &[batch]).expect("it is plain");
         for (row, text) in texts.iter().enumerate() {
             let array = batches[0].column(0);
             let shown = match array.data_type() {

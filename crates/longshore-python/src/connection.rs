@@ -66,13 +66,13 @@ impl Connection {
 }
 
 /// What is told of a statement, as a dictionary.
-fn told<'py>(
-    py: Python<'py>,
+fn told(
+    py: Python<'_>,
     outcome: Outcome,
     changed: Option<u64>,
     running: Running,
     sql: Arc<str>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<Bound<'_, PyDict>> {
     let told = PyDict::new(py);
     match outcome {
         Outcome::Rows(stream) => {

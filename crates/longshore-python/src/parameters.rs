@@ -159,8 +159,13 @@ fn write_array(list: &Bound<'_, PyAny>, out: &mut String, element: &mut u32) -> 
             Value::F64(value) => out.push_str(&float(value)),
             Value::Text(text) => quoted(&text, out),
             Value::Bytes(bytes) => {
-                let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-                quoted(&format!("\\x{digits}"), out);
+                let mut text = "\\x".to_owned();
+                for byte in bytes {
+                    text.extend(
+                        [byte >> 4, byte & 15].map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])),
+                    );
+                }
+                quoted(&text, out);
             }
         }
     }

@@ -93,7 +93,7 @@ impl Rows {
             while let Some(batch) = stream.next().await {
                 batches.push(batch?);
             }
-            let (schema, batches) = decimal_columns(&schema, &types, batches)?;
+            let (schema, batches) = decimal_columns(&schema, &types, &batches)?;
             let batches: Arc<[RecordBatch]> = batches.into();
             *locked(&source) = Source::Kept(Arc::clone(&schema), Arc::clone(&batches));
             Ok((schema, batches))

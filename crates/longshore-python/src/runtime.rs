@@ -6,7 +6,6 @@
 
 use std::future::Future;
 use std::mem::ManuallyDrop;
-use std::ops::Deref;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -126,7 +125,7 @@ impl<T> Home<T> {
     /// It, where it may be used.
     pub(crate) fn get(&self, py: Python<'_>) -> PyResult<&T> {
         if self.process == std::process::id() {
-            return Ok(self.value.deref());
+            return Ok(&self.value);
         }
         Err(errors::misuse(
             py,

@@ -35,9 +35,8 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
         Parsed::SchemaElements(_) | Parsed::Sequence(SequenceStatement { verb: Verb::Create { .. }, .. }) => {
             Nature::Ddl
         }
-        Parsed::Sequence(_) => Nature::Alters,
         Parsed::AlterTable(alter) if alter.changes_owner_only() => Nature::Ddl,
-        Parsed::AlterTable(_) => Nature::Alters,
+        Parsed::Sequence(_) | Parsed::AlterTable(_) => Nature::Alters,
         Parsed::Domain(statement) => match statement.verb {
             DomainVerb::Create { .. } => Nature::Ddl,
             _ => Nature::Alters,

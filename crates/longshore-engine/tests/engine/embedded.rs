@@ -40,8 +40,8 @@ fn words() -> RecordBatch {
 #[test]
 fn texts_become_batches() {
     let rows = 200_000;
-    let lines: String = (0..rows).map(|n| format!("{n};text {};{}.25\n", n % 7, n % 100)).collect();
-    let text = file(&format!("n;word;price\n{lines}"));
+    let lines: Vec<String> = (0..rows).map(|n| format!("{n};text {};{}.25\n", n % 7, n % 100)).collect();
+    let text = file(&format!("n;word;price\n{}", lines.concat()));
     for threads in [1, 3] {
         let config = Config { threads, ..Config::default() };
         let read = read_text(&request(&text, &[]), &config, &Arc::default()).unwrap();
@@ -132,7 +132,7 @@ async fn rows_are_plain_for_programs() {
     let schema = Arc::clone(rows.schema());
     assert!(schema.fields().iter().all(|field| *field.data_type() == DataType::Utf8View));
     let batches: Vec<RecordBatch> = rows.try_collect().await.unwrap();
-    let (schema, batches) = decimal_columns(&schema, &types, batches).unwrap();
+    let (schema, batches) = decimal_columns(&schema, &types, &batches).unwrap();
     assert_eq!(*schema.field(0).data_type(), DataType::Decimal128(21, 20));
     let first = batches[0].column(0).as_primitive::<Decimal128Type>().value(0);
     assert_eq!(first, 25 * 10_i128.pow(18));

@@ -156,15 +156,8 @@ impl Connection {
                         None
                     }
                     Event::Message(Ok(Message::CopyData(bytes))) => {
-                        let mut all = VecDeque::from([bytes]);
-                        let gone = loop {
-                            match wire.data() {
-                                Ok(Some(more)) => all.push_back(more),
-                                Ok(None) => break None,
-                                Err(violation) => break Some(violation.into()),
-                            }
-                        };
-                        waiting = Some(Data::Bytes(all));
+                        let (data, gone) = all_data(wire, bytes);
+                        waiting = Some(data);
                         gone
                     }
                     Event::Message(Ok(Message::CopyDone)) => {
@@ -211,6 +204,19 @@ impl Connection {
         }
         Ok(outcome.map(|outcome| (outcome, control)).map_err(|error| error.in_statement(sql).into()))
     }
+}
+
+/// The data that has come, behind its first piece, and why no more will.
+fn all_data(wire: &mut Wire, first: Bytes) -> (Data, Option<Failure>) {
+    let mut all = VecDeque::from([first]);
+    let gone = loop {
+        match wire.data() {
+            Ok(Some(more)) => all.push_back(more),
+            Ok(None) => break None,
+            Err(violation) => break Some(violation.into()),
+        }
+    };
+    (Data::Bytes(all), gone)
 }
 
 /// Room for a message to the loader, or nobody who reads.

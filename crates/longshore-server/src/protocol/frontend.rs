@@ -199,7 +199,7 @@ pub(crate) fn message(buffer: &mut BytesMut) -> Result<Option<Message>, Violatio
     Ok(Some(message))
 }
 
-/// Cuts what stands before the data off a CopyData message with which `buffer` begins, and gives the bytes of the data; `None`
+/// Cuts what stands before the data off a `CopyData` message with which `buffer` begins, and gives the bytes of the data; `None`
 /// if it begins with another message, or that is not known yet.
 pub(crate) fn data_begins(buffer: &mut BytesMut) -> Result<Option<usize>, Violation> {
     if buffer.first() != Some(&b'd') {

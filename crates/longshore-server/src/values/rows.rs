@@ -92,7 +92,9 @@ impl Rows {
         for row in 0..count {
             let mut message = Writing::new(out, b'D');
             message.i16(columns.len() as i16);
-            columns.iter().for_each(|column| column.write(row, &mut message));
+            for column in &columns {
+                column.write(row, &mut message);
+            }
             drop(message);
             if out.len() >= bytes_max {
                 return Ok(row + 1);

@@ -67,17 +67,17 @@ fn insert(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
             (None, Origin::Default(expr)) => Operand::of(expr),
             (None, Origin::Identity { .. } | Origin::Generated(_)) => None,
         };
-        values.push(match operand {
-            Some(operand) => operand,
-            None => {
-                let found = match value {
-                    Some(value) => Supplied::of(value, column_type)?,
-                    None => Supplied::of_origin(origin, column_type)?,
-                };
-                supplied.push((column, found));
-                Operand::Null
-            }
-        });
+        let operand = if let Some(operand) = operand {
+            operand
+        } else {
+            let found = match value {
+                Some(value) => Supplied::of(value, column_type)?,
+                None => Supplied::of_origin(origin, column_type)?,
+            };
+            supplied.push((column, found));
+            Operand::Null
+        };
+        values.push(operand);
     }
     named.changing(Kind::Insert { values, supplied }, insert.returning.as_deref())
 }
@@ -101,18 +101,14 @@ fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
         if is_read || named.rules.origin(column).is_always() {
             return None;
         }
-        let value = new_value(&named, column, &assignment.value);
-        set.push((
-            column,
-            match value {
-                Some(value) => value,
-                None => {
-                    let column_type = named.schema().columns()[column].column_type;
-                    supplied.push((set.len(), Supplied::of(&assignment.value, column_type)?));
-                    NewValue::To(Operand::Null)
-                }
-            },
-        ));
+        let value = if let Some(value) = new_value(&named, column, &assignment.value) {
+            value
+        } else {
+            let column_type = named.schema().columns()[column].column_type;
+            supplied.push((set.len(), Supplied::of(&assignment.value, column_type)?));
+            NewValue::To(Operand::Null)
+        };
+        set.push((column, value));
     }
     let lookup = named.lookup(update.selection.as_ref(), &set)?;
     named.changing(Kind::Update { lookup, set, supplied }, update.returning.as_deref())

@@ -71,7 +71,7 @@ impl Room {
     }
 
     /// Counts rows out that are given up.
-    fn give_back(&mut self, kept: Kept) {
+    fn give_back(&mut self, kept: &Kept) {
         self.taken -= kept.memory.bytes();
         // Memory that is free may come again as that of other rows.
         self.counter = RecordBatchMemoryCounter::new();
@@ -227,7 +227,7 @@ impl FetchedRows {
             is_behind
         };
         while let Some(kept) = self.kept.pop_front_if(&mut is_behind) {
-            self.room.give_back(kept);
+            self.room.give_back(&kept);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use longshore_storage::{Alteration, Relation, Schema};
+use longshore_storage::{Alteration, ForeignKey, Relation, Schema};
 use sqlparser::ast::{Expr, Statement, Value};
 
 use super::super::draft::{Draft, Values};
@@ -128,9 +128,9 @@ pub(super) async fn replace_new(context: &Context<'_>, mut draft: Draft) -> Resu
         let dropped = enter(catalog, &draft, &table, &views, change)?;
         hold(change, bound, Bound::keep);
         // It has taken the foreign keys over, at both ends.
-        draft.bound.iter().for_each(|key| key.detach());
+        draft.bound.iter().for_each(ForeignKey::detach);
         let before = draft.bound.clone();
-        change.otherwise(move || before.iter().for_each(|key| key.attach_again()));
+        change.otherwise(move || before.iter().for_each(ForeignKey::attach_again));
         Ok(dropped)
     })?;
     draft.tell_sequences(context)
