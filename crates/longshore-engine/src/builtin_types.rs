@@ -99,6 +99,14 @@ pub const BUILTIN_TYPES: &[BuiltinType] = &[
     builtin("regrole", 4096, 4097, 4, 'N', "regrole"),
 ];
 
+impl TypeId {
+    /// Characters of a value of CHAR(n); 0 for other types, and where n is not known.
+    pub(crate) fn char_width(&self) -> usize {
+        let is_char = BuiltinType::named("bpchar").is_some_and(|bpchar| bpchar.oid == self.oid);
+        if is_char { usize::try_from(self.modifier - MODIFIER_OFFSET).unwrap_or(0) } else { 0 }
+    }
+}
+
 impl BuiltinType {
     /// The type of this name in `pg_type`.
     #[must_use]

@@ -92,7 +92,6 @@ use sqlparser::ast::{DescribeAlias, ObjectType, Select, Statement, With};
 use nature::nature;
 use prepare::Execution;
 use query::{explain, run_query};
-use reset::reset_settings;
 
 use crate::catalog::{Entry, RoleId, SearchPath};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
@@ -230,7 +229,7 @@ async fn execute_one(mut session: SessionContext<'_>, sql: &str) -> Result<Outco
                 return outcome.inspect_err(|_| session.block.fail());
             }
             if let Statement::Reset(reset) = statement.as_ref() {
-                return reset_settings(&mut session, &reset.reset).inspect_err(|_| session.block.fail());
+                return reset::reset_settings(&mut session, &reset.reset).inspect_err(|_| session.block.fail());
             }
             if let Statement::Discard { object_type } = statement.as_ref() {
                 return discard::discard(&mut session, *object_type).inspect_err(|_| session.block.fail());

@@ -84,6 +84,6 @@ pub use reject::{RejectFile, RejectSummary, RejectTable, reject_schema};
 pub use scan::{RowFilter, ScanRequest, ScanWorker, SpanRows, TextScan};
 pub use target::{OpenTarget, Target};
 pub use unload::{
-    JsonLayout, PostgresTextLayout, RowText, RowWriter, TextCompression, UnloadOptions, UnloadReport, unload_csv,
-    unload_text,
+    JsonLayout, PostgresTextLayout, RowText, RowWriter, TextCompression, UnloadOptions, UnloadReport, WIDTH,
+    unload_csv, unload_text,
 };

@@ -20,12 +20,15 @@ use crate::target::{OpenTarget, Target};
 mod columns;
 mod compress;
 mod json;
+mod padding;
 mod postgres_text;
 
 use columns::write_rows;
 pub use compress::TextCompression;
 pub use json::JsonLayout;
 use json::JsonRows;
+pub use padding::WIDTH;
+use padding::padded;
 pub use postgres_text::PostgresTextLayout;
 
 /// What rows are written as.
@@ -187,9 +190,9 @@ impl Rows<'_> {
     /// Appends the rows of the batch with this number, from 1.
     fn write(&self, batch: &RecordBatch, sequence: u64, text: &mut Vec<u8>) -> Result<(), LoadError> {
         match self {
-            Self::Csv { forced, options } => write_rows(batch, forced, options, text),
+            Self::Csv { forced, options } => write_rows(&padded(batch), forced, options, text),
             Self::Json(rows) => rows.write(batch, sequence == 1, text),
-            Self::Postgres(layout) => layout.write_rows(batch, text),
+            Self::Postgres(layout) => layout.write_rows(&padded(batch), text),
             Self::Other(writer) => writer.write(batch, text),
         }
     }

@@ -3,7 +3,8 @@
 //! As PostgreSQL does on assignment: n counts characters, and a text that is longer is an error unless all characters
 //! beyond n are blanks, which are cut. Only U+0020 is a blank.
 //!
-//! A CHAR(n) is stored without its trailing blanks, since they do not count in comparisons; PostgreSQL pads it instead.
+//! A CHAR(n) is stored without its trailing blanks, since they do not count in comparisons; PostgreSQL pads it instead, so it is
+//! padded where it is sent and written as text.
 //!
 //! Not here: casts, which cut a text in PostgreSQL whatever they cut off.
 
@@ -35,9 +36,24 @@ pub fn trim_char(text: &str) -> &str {
     text.trim_end_matches(' ')
 }
 
+/// How many blanks stand behind the text of a CHAR(n), which is UTF-8.
+#[inline]
+#[must_use]
+pub fn blanks_behind(text: &[u8], n: usize) -> usize {
+    // The bytes that begin a character.
+    n.saturating_sub(text.iter().filter(|byte| **byte & 0xC0 != 0x80).count())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn characters_are_padded() {
+        for (text, blanks) in [("", 3), ("ab", 1), ("abcd", 0), ("\u{e4}\u{20ac}", 1)] {
+            assert_eq!(blanks_behind(text.as_bytes(), 3), blanks, "{text}");
+        }
+    }
 
     #[test]
     fn texts_are_fitted_as_on_assignment() {

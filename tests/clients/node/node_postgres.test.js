@@ -32,7 +32,7 @@ test("values of every type are read back", async () => {
     ["numeric(30,2)", "12345678901234567890.10", "12345678901234567890.10"],
     ["text", "naïve 'quoted'", "naïve 'quoted'"],
     ["varchar(5)", "abc", "abc"],
-    ["char(5)", "abc", "abc"], // Without its blanks: a difference from PostgreSQL.
+    ["char(5)", "abc", "abc  "],
     ["bytea", Buffer.from([0, 255, 92]), Buffer.from([0, 255, 92])],
     ["timestamptz", new Date("2026-11-26T10:00:00.123Z"), new Date("2026-11-26T10:00:00.123Z")],
     ["uuid", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"],

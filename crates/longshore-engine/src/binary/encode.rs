@@ -10,7 +10,7 @@ use arrow_schema::{DataType, TimeUnit};
 use longshore_value::times::{interval_of_key, timetz_of_key};
 use longshore_value::uuid::canonical;
 
-use super::texts::{Texts, is_null};
+use super::texts::{Texts, is_null, pad};
 use super::{DAYS_TO_2000, INFINITY, JSONB_VERSION, MICROS_TO_2000, NAN, NEGATIVE, NEGATIVE_INFINITY};
 use crate::{BuiltinType, TypeId};
 
@@ -19,7 +19,11 @@ const UUID: u32 = 2950;
 const DIGITS: usize = 4;
 
 /// A column of a batch whose values can be written in binary.
-pub struct Binaries<'a>(Kind<'a>);
+pub struct Binaries<'a> {
+    kind: Kind<'a>,
+    /// To how many characters they are padded.
+    width: usize,
+}
 
 enum Kind<'a> {
     Boolean(&'a BooleanArray),
@@ -61,12 +65,22 @@ impl<'a> Binaries<'a> {
     /// Readies `array`, whose values are of the type `oid`; `None` if its type is none that results have.
     #[must_use]
     pub fn new(array: &'a ArrayRef, oid: u32) -> Option<Self> {
-        Kind::new(array, oid).map(Self)
+        Kind::new(array, oid).map(|kind| Self { kind, width: 0 })
+    }
+
+    /// The same of a type, with its modifier: values of CHAR(n) are padded.
+    #[must_use]
+    pub fn of_type(array: &'a ArrayRef, id: &TypeId) -> Option<Self> {
+        Self::new(array, id.oid).map(|own| Self { width: id.char_width(), ..own })
     }
 
     /// Appends the bytes of a value that is not NULL.
     pub fn write(&self, row: usize, out: &mut Vec<u8>) {
-        self.0.write(row, out);
+        let start = out.len();
+        self.kind.write(row, out);
+        if self.width > 0 {
+            pad(out, start, self.width);
+        }
     }
 
     /// Appends a value behind its length, or the length of NULL.

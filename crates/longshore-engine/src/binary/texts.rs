@@ -11,11 +11,17 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, TimeUnit};
 use longshore_csv::write;
+use longshore_value::text::blanks_behind;
 
+use crate::TypeId;
 use crate::datafusion::nested_texts;
 
 /// A column of a batch whose values can be written as text.
-pub struct Texts<'a>(Kind<'a>);
+pub struct Texts<'a> {
+    kind: Kind<'a>,
+    /// To how many characters they are padded.
+    width: usize,
+}
 
 enum Kind<'a> {
     Boolean(&'a BooleanArray),
@@ -47,13 +53,29 @@ impl<'a> Texts<'a> {
     /// Readies `array`; `None` if its type is none that results have.
     #[must_use]
     pub fn new(array: &'a ArrayRef) -> Option<Self> {
-        Kind::new(array).map(Self)
+        Kind::new(array).map(|kind| Self { kind, width: 0 })
+    }
+
+    /// The same of values that are of a type: those of CHAR(n) are padded.
+    #[must_use]
+    pub fn of_type(self, id: &TypeId) -> Self {
+        Self { width: id.char_width(), ..self }
     }
 
     /// Appends the text of a value that is not NULL.
     pub fn write(&self, row: usize, out: &mut Vec<u8>) {
-        self.0.write(row, out);
+        let start = out.len();
+        self.kind.write(row, out);
+        if self.width > 0 {
+            pad(out, start, self.width);
+        }
     }
+}
+
+/// Appends the blanks of a CHAR(n) whose text begins at `start`.
+pub(super) fn pad(out: &mut Vec<u8>, start: usize, width: usize) {
+    let blanks = blanks_behind(&out[start..], width);
+    out.resize(out.len() + blanks, b' ');
 }
 
 impl<'a> Kind<'a> {

@@ -20,7 +20,7 @@ impl RowWriter for BinaryWriter {
 
     fn write(&self, batch: &RecordBatch, out: &mut Vec<u8>) -> Result<(), LoadError> {
         let columns = batch.columns().iter().zip(self.0.iter()).map(|(array, id)| {
-            let binaries = Binaries::new(array, id.oid);
+            let binaries = Binaries::of_type(array, id);
             binaries
                 .map(|binaries| (array, binaries))
                 .ok_or_else(|| LoadError::Query(format!("values of type {} have no binary format", array.data_type())))

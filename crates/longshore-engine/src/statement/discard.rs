@@ -2,7 +2,8 @@
 
 use sqlparser::ast::{DiscardObject, Reset};
 
-use super::{SessionContext, identity, reset_settings, temporary};
+use super::reset::reset_settings;
+use super::{SessionContext, identity, temporary};
 use crate::sql::set_identity::SetIdentity;
 use crate::{Error, ErrorKind, Outcome};
 

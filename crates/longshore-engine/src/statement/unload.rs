@@ -13,7 +13,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_empty_array};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use futures::StreamExt;
-use longshore_load::{Control, Target, TextCompression, unload_text};
+use longshore_load::{Control, Target, TextCompression, WIDTH, unload_text};
 use longshore_storage::Snapshot;
 use sqlparser::ast::{Expr, Query, SelectItem, Statement, WildcardAdditionalOptions};
 
@@ -69,6 +69,7 @@ pub(crate) async fn copy_to(context: &Context<'_>, streams: &mut Streams, mut co
     let is_stdout = matches!(target, Target::Writer(_));
     let is_binary = matches!(written, Written::Binary);
     let Copied { batches, schema, types } = rows_of(context, copy.what).await?;
+    let schema = if written.is_of_texts() { with_widths(&schema, &types) } else { schema };
     let written = if is_binary { Written::of_types(types) } else { written };
     if is_stdout {
         streams.begin(CopyBegin::Out { columns: schema.fields().len(), is_binary });
@@ -216,6 +217,19 @@ fn written_batch(batch: &RecordBatch, schema: &SchemaRef, written: &Written) -> 
         None => texts_of(batch, schema),
         Some(purpose) => plain_batch(batch, schema, purpose),
     }
+}
+
+/// The columns with the widths of those of CHAR(n).
+fn with_widths(schema: &SchemaRef, types: &[TypeId]) -> SchemaRef {
+    let fields = schema.fields().iter().zip(types).map(|(field, id)| match id.char_width() {
+        0 => Arc::clone(field),
+        width => {
+            let mut metadata = field.metadata().clone();
+            metadata.insert(WIDTH.to_owned(), width.to_string());
+            Arc::new(field.as_ref().clone().with_metadata(metadata))
+        }
+    });
+    Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
 }
 
 /// Arrays, rows and JSON are written as texts.

@@ -77,9 +77,12 @@ impl Rows {
         let texts = shown.as_ref().unwrap_or(batch);
         let column = |at: usize| -> Option<Column<'_>> {
             Some(match self.formats.of(at) {
-                Format::Text => Column::new(texts.column(at), Values::Text(Texts::new(texts.column(at))?)),
+                Format::Text => {
+                    let texts = texts.column(at);
+                    Column::new(texts, Values::Text(Texts::new(texts)?.of_type(self.types.get(at)?)))
+                }
                 Format::Binary => {
-                    let binaries = Binaries::new(batch.column(at), self.types.get(at)?.oid)?;
+                    let binaries = Binaries::of_type(batch.column(at), self.types.get(at)?)?;
                     Column::new(batch.column(at), Values::Binary(binaries))
                 }
             })

@@ -67,6 +67,22 @@ async fn statements_and_errors_are_answered_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn characters_are_padded() {
+    let server = serve(true).await;
+    let mut client = Client::trusted(server.address).await;
+    client.query("CREATE TABLE c (a char(5)); INSERT INTO c VALUES ('\u{e4}b ')").await;
+    for (query, sent) in [
+        ("SELECT a FROM c", "\u{e4}b   "),
+        ("SELECT a FROM c WHERE a = '\u{e4}b'", "\u{e4}b   "),
+        ("SELECT 'x'::char(3)", "x  "),
+        ("SELECT a::text FROM c", "\u{e4}b"),
+        ("SELECT a || '|' FROM c", "\u{e4}b|"),
+    ] {
+        assert_eq!(values(&client.query(query).await), [sent], "{query}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_extended_protocol_skips_to_sync() {
     let server = serve(true).await;
     let mut client = Client::trusted(server.address).await;

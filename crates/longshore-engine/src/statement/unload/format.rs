@@ -137,6 +137,11 @@ impl Written {
         }
     }
 
+    /// Whether it is text between delimiters.
+    pub(super) fn is_of_texts(&self) -> bool {
+        matches!(self, Self::Text(RowText::Csv(_) | RowText::Postgres(_), _))
+    }
+
     /// Whether values are written from what they are, not from their texts.
     pub(super) fn keeps_values(&self) -> bool {
         matches!(self, Self::Text(RowText::Other(_), _) | Self::Binary)
