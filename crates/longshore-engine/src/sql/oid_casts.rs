@@ -106,23 +106,30 @@ fn elements(array: &Expr) -> Option<Vec<Expr>> {
             if inner.trim().is_empty() || inner.contains(['{', '\\']) {
                 return None;
             }
-            Some(split(inner).into_iter().map(|text| build::value(Value::SingleQuotedString(text))).collect())
+            Some(split(inner).into_iter().map(build::value).collect())
         }
         Expr::Nested(inner) => elements(inner),
         _ => None,
     }
 }
 
-/// The texts between the commas that are not in quotes, without these quotes.
-fn split(list: &str) -> Vec<String> {
-    let (mut all, mut quoted) = (vec![String::new()], false);
+/// The texts between the commas that are not in quotes, without these quotes; NULL is none without them.
+fn split(list: &str) -> Vec<Value> {
+    let (mut all, mut quoted) = (vec![(String::new(), false)], false);
     for character in list.chars() {
         match (character, all.last_mut()) {
-            ('"', _) => quoted = !quoted,
-            (',', _) if !quoted => all.push(String::new()),
-            (_, Some(last)) => last.push(character),
+            ('"', Some((_, has_quotes))) => {
+                quoted = !quoted;
+                *has_quotes = true;
+            }
+            (',', _) if !quoted => all.push((String::new(), false)),
+            (_, Some((last, _))) => last.push(character),
             (_, None) => {}
         }
     }
-    all.iter().map(|text| text.trim().to_owned()).collect()
+    let value = |(text, has_quotes): (String, bool)| match text.trim() {
+        text if !has_quotes && text.eq_ignore_ascii_case("null") => Value::Null,
+        text => Value::SingleQuotedString(text.to_owned()),
+    };
+    all.into_iter().map(value).collect()
 }
