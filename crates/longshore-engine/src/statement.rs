@@ -17,6 +17,7 @@ mod cursors;
 mod describe;
 mod discard;
 mod drop;
+mod dump_tools;
 mod export;
 mod following_settings;
 mod foreign;
@@ -183,6 +184,7 @@ async fn execute_one(mut session: SessionContext<'_>, sql: &str) -> Result<Outco
     let parsed = session.database.queries.check_values(sql).and_then(|()| sql::parse(sql));
     let mut parsed = parsed.inspect_err(|_| session.block.fail())?;
     let resolved = resolve::resolve(&mut parsed, sql, &session.database.catalog, &path);
+    dump_tools::tell_format(&mut parsed, || session.settings.kept("application_name"));
     if let Parsed::SchemaElements(parts) = parsed {
         return schema_elements::create(session, parts).await;
     }

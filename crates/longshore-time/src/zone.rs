@@ -56,6 +56,11 @@ impl Default for Zone {
 }
 
 impl Zone {
+    /// All zones that have names.
+    pub fn all() -> impl Iterator<Item = Self> {
+        TZ_VARIANTS.iter().map(|zone| Self { name: zone.name().into(), rules: Rules::Named(*zone) })
+    }
+
     /// The zone of a name in any case, or of a POSIX form.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

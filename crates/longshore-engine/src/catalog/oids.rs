@@ -19,6 +19,10 @@ pub(crate) enum ObjectId {
     Type(String),
     /// Arrays of a type.
     ArrayType(String),
+    /// The type of the rows of a table or view, by the OID of that.
+    RowType(u32),
+    /// Arrays of such rows.
+    RowArrayType(u32),
     /// A label of an enumeration.
     Label(String, String),
     /// A constraint of a domain.

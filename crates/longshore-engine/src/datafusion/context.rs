@@ -35,6 +35,7 @@ use super::functions::operators::PostgresOperators;
 use super::functions::ranks;
 use super::functions::time::rewrite::TimeRewrite;
 use super::functions::time::series;
+use super::functions::untyped::TruthTexts;
 use super::functions::{arrays, enums, information, json, rows, time};
 use super::optimizer::{logical_rules, physical_rules};
 use super::planning::exact_numbers::ExactNumbers;
@@ -128,6 +129,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 /// Those of ours that come before `DataFusion`'s.
 fn first_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![
+        Arc::new(TruthTexts),
         Arc::new(JsonOperators::new()),
         Arc::new(ArrayOperators::new()),
         Arc::new(JsonAggregates),

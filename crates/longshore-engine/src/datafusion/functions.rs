@@ -33,6 +33,7 @@ pub(super) mod single_row;
 mod system;
 mod text;
 pub(super) mod time;
+pub(super) mod untyped;
 mod uuid_in;
 pub(super) mod zeros;
 

@@ -95,6 +95,8 @@ fn write_out_places(select: &mut Select) {
         let before = select.projection.get(..=place).unwrap_or_default();
         if before.iter().all(|item| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. }))
             && let Some(SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = before.last()
+            // A number would be a place again.
+            && !matches!(expr, Expr::Value(_))
         {
             *group = expr.clone();
         }

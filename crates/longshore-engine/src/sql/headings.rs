@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, DataType, Distinct, ExactNumberInfo, Expr, Function, Ident, Insert, ObjectName,
     ObjectNamePart, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TrimWhereField,
-    Value, Visit, VisitMut, Visitor, VisitorMut,
+    Visit, VisitMut, Visitor, VisitorMut,
 };
 
 use crate::sql::call_syntax;
@@ -233,7 +233,6 @@ fn figured(expr: &Expr) -> Option<(String, bool)> {
         }
         Expr::TypedString(typed) => Some((type_name(&typed.data_type), false)),
         Expr::Interval(_) => Some(("interval".to_owned(), false)),
-        Expr::Value(value) if matches!(value.value, Value::Boolean(_)) => Some(("bool".to_owned(), false)),
         Expr::Case { else_result, .. } => {
             let of_else = else_result.as_deref().and_then(figured).filter(|(_, is_kept)| *is_kept);
             of_else.or_else(|| Some(("case".to_owned(), false)))
@@ -368,7 +367,7 @@ mod tests {
             ("'2024-01-01'::timestamp with time zone", "timestamptz"),
             ("TIMESTAMP '2024-01-01 00:00:00'", "timestamp"),
             ("INTERVAL '1 day'", "interval"),
-            ("true", "bool"),
+            ("true", "?column?"),
             ("NULL", "?column?"),
             ("a::text", "a"),
             ("lower(a)::text", "lower"),

@@ -6,8 +6,8 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, Statement, Value,
-    VisitMut, VisitorMut,
+    Array, ArrayElemTypeDef, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart,
+    Statement, Value, VisitMut, VisitorMut,
 };
 
 use super::build;
@@ -73,7 +73,14 @@ impl VisitorMut for Writer {
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
         match expr {
             Expr::Cast { expr: inner, data_type, .. } => {
-                if let Some(name) = known(data_type) {
+                if let DataType::Array(of) = data_type
+                    && let ArrayElemTypeDef::SquareBracket(of, _) = of
+                    && let Some(name) = known(of)
+                    && let Some(elements) = elements(inner)
+                {
+                    let read = elements.into_iter().map(|element| build::call(name, vec![element]));
+                    *expr = Expr::Array(Array { elem: read.collect(), named: true });
+                } else if let Some(name) = known(data_type) {
                     let inner = std::mem::replace(inner.as_mut(), build::value(Value::Null));
                     *expr = build::call(name, vec![inner]);
                 }
@@ -87,4 +94,42 @@ impl VisitorMut for Writer {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// The elements of an array that is written out, as a literal or by ARRAY; `None` if it is empty or anything else.
+fn elements(array: &Expr) -> Option<Vec<Expr>> {
+    match array {
+        Expr::Array(Array { elem, .. }) if !elem.is_empty() => Some(elem.clone()),
+        Expr::Value(value) => {
+            let Value::SingleQuotedString(text) = &value.value else { return None };
+            let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
+            if inner.trim().is_empty() || inner.contains(['{', '\\']) {
+                return None;
+            }
+            Some(split(inner).into_iter().map(build::value).collect())
+        }
+        Expr::Nested(inner) => elements(inner),
+        _ => None,
+    }
+}
+
+/// The texts between the commas that are not in quotes, without these quotes; NULL is none without them.
+fn split(list: &str) -> Vec<Value> {
+    let (mut all, mut quoted) = (vec![(String::new(), false)], false);
+    for character in list.chars() {
+        match (character, all.last_mut()) {
+            ('"', Some((_, has_quotes))) => {
+                quoted = !quoted;
+                *has_quotes = true;
+            }
+            (',', _) if !quoted => all.push((String::new(), false)),
+            (_, Some((last, _))) => last.push(character),
+            (_, None) => {}
+        }
+    }
+    let value = |(text, has_quotes): (String, bool)| match text.trim() {
+        text if !has_quotes && text.eq_ignore_ascii_case("null") => Value::Null,
+        text => Value::SingleQuotedString(text.to_owned()),
+    };
+    all.into_iter().map(value).collect()
 }

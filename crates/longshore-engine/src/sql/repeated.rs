@@ -1,7 +1,8 @@
-//! Columns that a query has twice: `SELECT *, filename FROM ...` gives `filename` and `filename_1`, and so do `SELECT
-//! filename, filename` and `SELECT count(*), count(*)` with their names.
+//! Columns that a query has twice: `SELECT *, filename FROM ...` has two columns `filename`, and so have `SELECT filename,
+//! filename` and `SELECT count(*), count(*)` with their names.
 //!
-//! The planner refuses two columns of one name. What is the same twice is numbered in every list. Different values that
+//! The planner refuses two columns of one name. So the second gets another one, which clients are not shown
+//! (`headings::shown`); files are written with `filename_1`. What is the same twice is numbered in every list. Different values that
 //! somebody may refer to by one name are numbered only where the list is the outermost: nothing else can refer to its names
 //! by mistake. The planner names what contains a query by a part of it, so that `(SELECT count(*) FROM a)` and `(SELECT
 //! count(*) FROM b)` meet; such columns get names in every list.
@@ -18,8 +19,17 @@ use crate::Error;
 use crate::sql::headings;
 
 /// Gives columns of `query` their headings, and those that stand beside `*`, or have the name of an earlier one, names of
-/// their own.
+/// their own, which nobody is shown.
 pub(crate) fn name_apart(query: &mut Query) {
+    headings::name(query);
+    if let SetExpr::Select(select) = query.body.as_mut() {
+        let has_star = select.projection.iter().any(|item| is_all(item) || relation_of_star(item).is_some());
+        rename(select, Name::hidden, |item| item.is_repeated || (item.name.is_column && has_star));
+    }
+}
+
+/// The same for what goes to files and tables, where columns need names: such names are numbered.
+pub(crate) fn number_apart(query: &mut Query) {
     headings::name(query);
     if let SetExpr::Select(select) = query.body.as_mut() {
         let has_all = select.projection.iter().any(is_all);
@@ -29,7 +39,9 @@ pub(crate) fn name_apart(query: &mut Query) {
             Some(relation) => of_relations.contains(relation),
             None => is_alone && !of_relations.is_empty(),
         };
-        rename(select, |item| item.is_repeated || (item.name.is_column && (has_all || is_in_star(item.name))));
+        let needs =
+            |item: &Candidate<'_>| item.is_repeated || (item.name.is_column && (has_all || is_in_star(item.name)));
+        rename(select, Name::numbered, needs);
     }
 }
 
@@ -41,7 +53,7 @@ pub(crate) fn name_repeated(statement: &mut Statement) {
         type Break = Infallible;
 
         fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
-            rename(select, |item| item.needs_alias);
+            rename(select, Name::numbered, |item| item.needs_alias);
             ControlFlow::Continue(())
         }
     }
@@ -60,7 +72,7 @@ fn name_compared_in(body: &mut SetExpr) {
         if *op != SetOperator::Union
             && let Some(select) = first_select_mut(side)
         {
-            rename(select, |item| item.has_name_of_other);
+            rename(select, Name::numbered, |item| item.has_name_of_other);
         }
         name_compared_in(side);
     }
@@ -113,8 +125,8 @@ struct Candidate<'a> {
     needs_alias: bool,
 }
 
-/// Gives items of a list names of their own where `needs` says so.
-fn rename(select: &mut Select, needs: impl Fn(&Candidate<'_>) -> bool) {
+/// Gives items of a list names of their own, by their numbers, where `needs` says so.
+fn rename(select: &mut Select, other: fn(&Name, u32) -> Name, needs: impl Fn(&Candidate<'_>) -> bool) {
     let mut taken: Vec<Name> = select.projection.iter().filter_map(Name::given).collect();
     let mut before: Vec<Name> = Vec::new();
     let mut queries = 0;
@@ -135,7 +147,7 @@ fn rename(select: &mut Select, needs: impl Fn(&Candidate<'_>) -> bool) {
             let free = |alias: &Name| !taken.iter().chain(&before).any(|other| other.meets(alias));
             let own = Some(Name { qualifier: None, ident: name.ident.clone(), is_column: false });
             let own = own.filter(|_| (is_later_query || has_quantifier) && !is_repeated);
-            if let Some(alias) = own.into_iter().chain((1..u32::MAX).map(|number| name.numbered(number))).find(free) {
+            if let Some(alias) = own.into_iter().chain((1..u32::MAX).map(|number| other(&name, number))).find(free) {
                 if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = &*item {
                     *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: alias.ident.clone() };
                 }
@@ -227,6 +239,11 @@ impl Name {
         Name { qualifier: None, ident, is_column: false }
     }
 
+    fn hidden(&self, number: u32) -> Name {
+        let value = headings::marked(&folded(&self.ident), &format!("again {number}"));
+        Name { qualifier: None, ident: Ident::with_quote('"', value), is_column: false }
+    }
+
     /// Whether the planner takes both for one name.
     fn meets(&self, other: &Name) -> bool {
         let qualifiers_meet = match (&self.qualifier, &other.qualifier) {
@@ -255,7 +272,7 @@ mod tests {
     fn apart(sql: &str) -> String {
         let Ok(Parsed::Sql(statement)) = parse(sql) else { panic!("{sql}") };
         let Statement::Query(mut query) = *statement else { panic!("{sql}") };
-        name_apart(&mut query);
+        number_apart(&mut query);
         query.to_string()
     }
 

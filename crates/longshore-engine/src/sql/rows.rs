@@ -84,6 +84,19 @@ impl VisitorMut for Rows {
         flow(conditions.try_for_each(condition))
     }
 
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        // `array_agg((a, b))` is `array_agg(ROW(a, b))`.
+        if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = expr {
+            for argument in &mut list.args {
+                if let FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Tuple(parts))) = argument {
+                    let row = build::call("row", std::mem::take(parts));
+                    *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(row));
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         flow(written_out(expr).map(|written| {
             if let Some(written) = written {

@@ -1,6 +1,6 @@
 //! The names of functions that give rows.
 
-use sqlparser::ast::Expr;
+use sqlparser::ast::{Expr, ObjectName};
 
 /// Functions that give rows.
 pub(super) const SET_RETURNING: [&str; 25] = [
@@ -38,7 +38,17 @@ pub(crate) fn is_set_returning(name: &str) -> bool {
     SET_RETURNING.contains(&name) || name == UNNEST
 }
 
+/// The name of a function, be it in quotes or not, without the schema of such functions.
+pub(super) fn function_called(name: &ObjectName) -> String {
+    let parts = name.0.iter().filter_map(|part| part.as_ident()).map(|part| part.value.to_lowercase());
+    let parts: Vec<String> = parts.collect();
+    match parts.as_slice() {
+        [schema, own] if schema == "information_schema" => own.clone(),
+        parts => parts.join("."),
+    }
+}
+
 /// Whether it is a call of a function that gives rows, other than `unnest`.
 pub(super) fn is_set_call(expr: &Expr) -> bool {
-    matches!(expr, Expr::Function(function) if SET_RETURNING.contains(&function.name.to_string().to_lowercase().as_str()))
+    matches!(expr, Expr::Function(function) if SET_RETURNING.contains(&function_called(&function.name).as_str()))
 }

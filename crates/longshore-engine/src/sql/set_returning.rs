@@ -15,7 +15,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use crate::sql::expressions::each_own;
-use crate::sql::set_functions::{SET_RETURNING, UNNEST, is_set_call, is_set_returning};
+use crate::sql::set_functions::{SET_RETURNING, UNNEST, function_called, is_set_call, is_set_returning};
 use crate::sql::tokens::{is_keyword, is_word};
 use crate::sql::{build, set_returning_order};
 
@@ -103,7 +103,7 @@ pub(crate) fn is_record_function(name: &str) -> bool {
 /// Puts `unnest` around a call in the list of a SELECT.
 fn unnest(expr: &mut Expr) {
     let Expr::Function(Function { name, args: FunctionArguments::List(list), over: None, .. }) = expr else { return };
-    let name = name.to_string().to_lowercase();
+    let name = function_called(name);
     if name == UNNEST {
         if let [FunctionArg::Unnamed(FunctionArgExpr::Expr(array))] = list.args.as_mut_slice()
             && !is_call_of(array, ELEMENTS)

@@ -2,10 +2,13 @@
 //!
 //! The planner orders what such a list gives, and knows nothing else. So what is ordered by and is no column of the list becomes
 //! one of a query in FROM; what is in the list as well is meant by its place.
+//!
+//! The planner computes what else is in such a list beside the columns that it is computed of. Where a value has the name
+//! of one of these (`SELECT unnest(a), upper(b) AS b`), the list is that of a query in FROM, too.
 
 use std::mem;
 
-use sqlparser::ast::{Expr, GroupByExpr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr};
+use sqlparser::ast::{Distinct, Expr, GroupByExpr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr};
 
 use crate::sql::build;
 use crate::sql::expressions::each_own;
@@ -18,8 +21,11 @@ const KEY: &str = "row key ";
 /// Writes out what `query` itself is ordered by.
 pub(super) fn write_out(query: &mut Query) {
     let SetExpr::Select(select) = query.body.as_mut() else { return };
-    let Some(OrderByKind::Expressions(keys)) = query.order_by.as_mut().map(|order_by| &mut order_by.kind) else {
-        return;
+    let mut none = Vec::new();
+    let keys = match query.order_by.as_mut().map(|order_by| &mut order_by.kind) {
+        Some(OrderByKind::Expressions(keys)) => keys,
+        Some(OrderByKind::All(_)) => return,
+        None => &mut none,
     };
     if !select.projection.iter_mut().any(gives_rows) {
         return;
@@ -39,9 +45,10 @@ pub(super) fn write_out(query: &mut Query) {
         && select.having.is_none()
         && select.qualify.is_none()
         && matches!(&select.group_by, GroupByExpr::Expressions(groups, _) if groups.is_empty());
-    let Some(names) = select.projection.iter().map(name).collect::<Option<Vec<Ident>>>().filter(|_| is_plain) else {
-        return;
-    };
+    let is_hiding =
+        !matches!(select.distinct, Some(Distinct::On(_))) && select.projection.iter_mut().any(hides_own_column);
+    let names = select.projection.iter().map(name).collect::<Option<Vec<Ident>>>();
+    let Some(names) = names.filter(|_| is_plain || is_hiding) else { return };
     let mut hidden = Vec::new();
     let mut written = Vec::new();
     for key in keys.iter() {
@@ -60,7 +67,7 @@ pub(super) fn write_out(query: &mut Query) {
             }
         });
     }
-    if hidden.is_empty() {
+    if if hidden.is_empty() { !is_hiding } else { !is_plain } {
         return;
     }
     for (key, written) in keys.iter_mut().zip(written) {
@@ -96,6 +103,23 @@ fn gives_rows(item: &mut SelectItem) -> bool {
     let found = each_own(expr, |part| {
         let is_unnest = matches!(part, Expr::Function(call) if call.name.to_string().eq_ignore_ascii_case(UNNEST));
         if is_unnest || is_set_call(part) { Err(()) } else { Ok(()) }
+    });
+    found.is_err()
+}
+
+/// Whether an item of a list is a value that has the name of a column that it is computed of.
+fn hides_own_column(item: &mut SelectItem) -> bool {
+    if gives_rows(item) {
+        return false;
+    }
+    let SelectItem::ExprWithAlias { expr, alias: name } = item else { return false };
+    if matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)) {
+        return false;
+    }
+    let found = each_own(expr, |part| match part {
+        Expr::Identifier(column) if is_same(column, name) => Err(()),
+        Expr::CompoundIdentifier(parts) if parts.last().is_some_and(|column| is_same(column, name)) => Err(()),
+        _ => Ok(()),
     });
     found.is_err()
 }

@@ -1,4 +1,5 @@
-//! Other spellings of the same: ABORT for ROLLBACK, `name := value`, `pg_catalog.name`, `character varying`.
+//! Other spellings of the same: ABORT for ROLLBACK, `name := value`, `pg_catalog.name`, `OPERATOR(pg_catalog.=) ANY`,
+//! `character varying`.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -9,6 +10,7 @@ use crate::sql::tokens::{is_said, is_word};
 /// Spells them out.
 pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
     free_argument_names(tokens);
+    name_operators(tokens);
     leave_out_system_schema(tokens);
     call_varchar_so(tokens);
     let Some(first) = tokens.iter().position(|token| is_said(&token.token)) else { return };
@@ -33,6 +35,27 @@ fn free_argument_names(tokens: &mut [TokenWithSpan]) {
             }
             _ => name = None,
         }
+    }
+}
+
+/// `a OPERATOR(pg_catalog.=) ANY (...)` as `a = ANY (...)`: the parser reads the long form between two values only.
+fn name_operators(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 0;
+    while at + 5 < tokens.len() {
+        let [word, open, schema, period, _, close] = [0, 1, 2, 3, 4, 5].map(|ahead| &tokens[at + ahead].token);
+        let is_operator = is_word(word, "operator")
+            && *open == Token::LParen
+            && is_word(schema, "pg_catalog")
+            && *period == Token::Period
+            && *close == Token::RParen;
+        let next = tokens[at + 6..].iter().find(|token| is_said(&token.token));
+        let is_quantified =
+            next.is_some_and(|next| ["any", "all", "some"].iter().any(|word| is_word(&next.token, word)));
+        if is_operator && is_quantified {
+            tokens.drain(at + 5..=at + 5);
+            tokens.drain(at..at + 4);
+        }
+        at += 1;
     }
 }
 
@@ -98,7 +121,11 @@ mod tests {
 
     #[test]
     fn they_are_spelled_out() {
-        for (sql, expected) in [("ABORT", "ROLLBACK"), ("abort work;", "ROLLBACK")] {
+        for (sql, expected) in [
+            ("ABORT", "ROLLBACK"),
+            ("abort work;", "ROLLBACK"),
+            ("SELECT a OPERATOR(pg_catalog.=) ANY (b)", "SELECT a = ANY(b)"),
+        ] {
             match parse(sql) {
                 Ok(Parsed::Sql(statement)) => assert_eq!(statement.to_string(), expected, "{sql}"),
                 other => panic!("{sql}: {other:?}"),

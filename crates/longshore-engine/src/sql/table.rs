@@ -14,7 +14,9 @@ pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
     let mut is_in_parentheses = false;
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| is_said(token)) {
         let next = tokens[at + 1..].iter().find(is_said);
-        let is_name = next.is_some_and(|next| matches!(&next.token, Token::Word(_)));
+        // `SELECT relname AS table FROM ...` has a column of that name.
+        let goes_on = |next: &TokenWithSpan| matches!(keyword(&next.token), Some(Keyword::FROM | Keyword::INTO));
+        let is_name = next.is_some_and(|next| matches!(&next.token, Token::Word(_)) && !goes_on(next));
         let begins_query = match before {
             [_, None] => true,
             [_, Some(last)] if is_set_operator(last) => true,
@@ -120,6 +122,7 @@ mod tests {
             ),
             ("CREATE TABLE u AS TABLE t", "CREATE TABLE u AS SELECT * FROM t"),
             ("TABLE target", "SELECT * FROM target"),
+            ("SELECT a AS table FROM t", "SELECT a AS table FROM t"),
             ("DROP TABLE t", "DROP TABLE t"),
             ("TRUNCATE TABLE t", "TRUNCATE TABLE t"),
         ] {

@@ -10,7 +10,7 @@ use sqlparser::ast::{
     UnaryOperator, Value, ValueWithSpan, Values, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
 };
 
-use super::build::call;
+use super::build::{call, written};
 
 /// Puts them in their place.
 pub(crate) fn rewrite(statement: &mut Statement) {
@@ -80,6 +80,7 @@ fn called_type(name: &str) -> Option<DataType> {
         "float4" => DataType::Float4,
         "float8" => DataType::Float8,
         "text" => DataType::Text,
+        "bpchar" => DataType::Custom(written("bpchar"), Vec::new()),
         "date" => DataType::Date,
         "timetz" => DataType::Time(None, TimezoneInfo::Tz),
         "timestamptz" => DataType::Timestamp(None, TimezoneInfo::Tz),

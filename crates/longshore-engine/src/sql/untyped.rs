@@ -1,5 +1,6 @@
 //! Literals without a type in VALUES and in set operations: they have the type that their column has elsewhere, as in
-//! `VALUES (date '2024-01-01'), ('2024-01-02')`. A number of more digits than a decimal has makes a column NUMERIC.
+//! `VALUES (date '2024-01-01'), ('2024-01-02')`. A number of more digits than a decimal has makes a column NUMERIC. And those
+//! that are a condition: `WHERE 'true'`.
 //!
 //! The planner takes a literal for a text, and refuses a text beside a date. So it gets the type before, where all that says
 //! a type in the column says the same. Not here: types that are only known when the tree is planned (`common_types`).
@@ -8,7 +9,8 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    DataType, ExactNumberInfo, Expr, Query, SelectItem, SetExpr, Statement, UnaryOperator, Value, VisitMut, VisitorMut,
+    DataType, ExactNumberInfo, Expr, JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr, Statement,
+    UnaryOperator, Value, VisitMut, VisitorMut,
 };
 
 use super::build;
@@ -34,6 +36,16 @@ impl VisitorMut for Writer {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
+        select.selection.iter_mut().for_each(as_truth);
+        for join in select.from.iter_mut().flat_map(|item| &mut item.joins) {
+            if let Some(condition) = condition(&mut join.join_operator) {
+                as_truth(condition);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
         let is_list = matches!(query.body.as_ref(), SetExpr::Values(_) | SetExpr::SetOperation { .. });
         if !std::mem::take(&mut self.is_inserted) && is_list {
@@ -43,6 +55,33 @@ impl VisitorMut for Writer {
             }
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// The condition of a join by ON.
+fn condition(operator: &mut JoinOperator) -> Option<&mut Expr> {
+    let (JoinOperator::Join(constraint)
+    | JoinOperator::Inner(constraint)
+    | JoinOperator::Left(constraint)
+    | JoinOperator::LeftOuter(constraint)
+    | JoinOperator::Right(constraint)
+    | JoinOperator::RightOuter(constraint)
+    | JoinOperator::FullOuter(constraint)) = operator
+    else {
+        return None;
+    };
+    if let JoinConstraint::On(condition) = constraint { Some(condition) } else { None }
+}
+
+/// A condition that is nothing but a literal without a type is a truth value: `WHERE ('true')`.
+fn as_truth(condition: &mut Expr) {
+    match condition {
+        Expr::Nested(inner) => as_truth(inner),
+        Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_)) => {
+            let literal = std::mem::replace(condition, build::value(Value::Null));
+            *condition = build::cast_as(literal, DataType::Boolean);
+        }
+        _ => {}
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
     let returned = insert.returning.take();
     if let Some(source) = &mut insert.source {
         refuse::unless_reads_only(source)?;
-        repeated::name_apart(source);
+        repeated::number_apart(source);
     }
     values::complete(&mut insert, &target)?;
     let is_checked = target.view.as_ref().is_some_and(ViewPath::checks);

@@ -165,8 +165,16 @@ fn commented(catalog: &Catalog, statement: &CommentStatement) -> Result<Commente
             }
             Ok(Commented::Type(key))
         }
+        ObjectKind::Other("role") if has_role(catalog, name) => {
+            Err(Error::unsupported("COMMENT ON ROLE is not supported"))
+        }
         ObjectKind::Other(kind) => Err(Error::no_object(format!("{kind} \"{name}\" does not exist"))),
     }
+}
+
+fn has_role(catalog: &Catalog, name: &ObjectName) -> bool {
+    let name = name.0.last().and_then(|part| part.as_ident()).and_then(|name| names::identifier(name).ok());
+    name.is_some_and(|name| catalog.roles().all().any(|(_, role)| role.name == name))
 }
 
 async fn keep_up(context: &Context<'_>, upkeep: &Upkeep) -> Result<Outcome, Error> {

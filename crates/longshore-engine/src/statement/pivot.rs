@@ -119,7 +119,7 @@ async fn columns_of(context: &Context<'_>, relation: &str) -> Result<Vec<String>
 
 async fn schema_of(context: &Context<'_>, query: &str) -> Result<Vec<String>, Error> {
     let mut query = parse_query(query)?;
-    repeated::name_apart(&mut query);
+    repeated::number_apart(&mut query);
     let schema = context.database.queries.query_schema(&query, &context.execution()).await?;
     Ok(schema.fields().iter().map(|field| field.name().clone()).collect())
 }

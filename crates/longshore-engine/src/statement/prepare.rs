@@ -11,7 +11,7 @@ use crate::catalog::{Catalog, SearchPath};
 use crate::prepared::Prepared;
 use crate::sql::cursors::CursorStatement;
 use crate::sql::shape::Literal;
-use crate::sql::{self, Parsed, names, types};
+use crate::sql::{self, Parsed, names, oid_casts, types};
 use crate::{Database, Error, ErrorKind, Outcome};
 
 /// The prepared statements of a session.
@@ -77,12 +77,29 @@ fn prepare(
             format!("prepared statement {name} exists already; DEALLOCATE it first"),
         ));
     }
-    for data_type in data_types {
+    let data_types: Vec<DataType> = data_types.iter().map(of_parameter).collect();
+    for data_type in &data_types {
         types::column_type(data_type)?;
     }
-    let data_types = data_types.iter().cloned().map(Some).collect();
+    let data_types = data_types.into_iter().map(Some).collect();
     prepared.insert(name, Arc::new(Prepared::new(statement.clone(), data_types, &database.catalog)?));
     Ok(Outcome::done("PREPARE"))
+}
+
+/// The type of the values of a parameter: an OID is a number, and a name a text.
+fn of_parameter(data_type: &DataType) -> DataType {
+    let last = match data_type {
+        DataType::Regclass => Some("regclass"),
+        DataType::Custom(name, modifiers) if modifiers.is_empty() => {
+            name.0.last().and_then(|part| part.as_ident()).map(|part| part.value.as_str())
+        }
+        _ => None,
+    };
+    match last {
+        Some(name) if oid_casts::named(name).is_some() => DataType::BigInt(None),
+        Some(name) if name.eq_ignore_ascii_case("name") => DataType::Text,
+        _ => data_type.clone(),
+    }
 }
 
 fn deallocate(prepared: &mut Named, name: &Ident) -> Result<Outcome, Error> {

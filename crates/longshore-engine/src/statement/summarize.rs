@@ -15,7 +15,7 @@ use crate::{Error, Outcome};
 /// Summarizes the rows of `query`.
 pub(crate) async fn summarize(context: &Context<'_>, mut query: Box<Query>) -> Result<Outcome, Error> {
     refuse::unless_reads_only(&query)?;
-    repeated::name_apart(&mut query);
+    repeated::number_apart(&mut query);
     let schema = context.database.queries.query_schema(&query, &context.execution()).await?;
     let (mut once, mut rows, mut columns) = (String::new(), Vec::new(), Vec::new());
     for (at, field) in schema.fields().iter().enumerate() {

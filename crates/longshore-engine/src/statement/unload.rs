@@ -133,7 +133,7 @@ struct Copied {
 async fn rows_of(context: &Context<'_>, what: CopyWhat) -> Result<Copied, Error> {
     let query = match what {
         CopyWhat::Query(mut query) => {
-            repeated::name_apart(&mut query);
+            repeated::number_apart(&mut query);
             query
         }
         CopyWhat::Table { name, columns } => match context.entry(&name) {

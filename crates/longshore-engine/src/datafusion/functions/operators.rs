@@ -16,7 +16,7 @@ use datafusion::logical_expr::expr::{
     AggregateFunction, Between, InList, InSubquery, ScalarFunction, WindowFunction, WindowFunctionDefinition,
 };
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
-use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPlanBuilder, Operator};
+use datafusion::logical_expr::{BinaryExpr, Case, Cast, Expr, ExprSchemable, LogicalPlanBuilder, Operator};
 
 use super::casts::{self, cast_number};
 use super::equality;
@@ -24,11 +24,13 @@ use super::exact::functions::{LARGER, SMALLER, function};
 use super::exact::operators::operand;
 use super::json_types::is_jsonb;
 use super::keys::{self, array_key, has_key};
+use super::nested_casts::NestedCasts;
 use super::numeric::keys::key;
 use super::numeric::values::Numbers;
 use super::numeric::{data_type, is_exact, is_numeric};
 use super::patterns::operators::{bytes_like, matching};
 use super::shifted::COMPUTED;
+use super::untyped::{as_truth, empty_array, is_untyped, type_of_literals};
 
 /// Functions whose arguments have one type.
 const OF_ONE_TYPE: [&str; 5] = ["coalesce", "nullif", "nvl", "greatest", "least"];
@@ -81,7 +83,9 @@ impl FunctionRewrite for PostgresOperators {
             Expr::WindowFunction(call) => with_default(call, schema),
             Expr::ScalarFunction(call) if OF_ONE_TYPE.contains(&call.func.name()) => {
                 let ScalarFunction { func, args } = call;
+                let (args, literals_changed) = with_typed_literals(args, schema)?;
                 let (args, changed) = united(args, of_list, schema)?;
+                let changed = changed || literals_changed;
                 if let ("nullif", [value, other]) = (func.name(), &args[..])
                     && let Some(case) = equality::nullif(value, other, schema)?
                 {
@@ -101,6 +105,27 @@ impl FunctionRewrite for PostgresOperators {
             other => Ok(Transformed::no(other)),
         }
     }
+}
+
+/// Values of one list, of which texts without a type are truth values, JSON or arrays where all others are.
+fn with_typed_literals(exprs: Vec<Expr>, schema: &DFSchema) -> Result<(Vec<Expr>, bool)> {
+    if !exprs.iter().any(is_untyped) {
+        return Ok((exprs, false));
+    }
+    let typed = exprs.iter().filter(|expr| !is_untyped(expr)).map(|expr| expr.get_type(schema));
+    let Ok(types) = typed.collect::<Result<Vec<_>>>() else { return Ok((exprs, false)) };
+    let Some(of) = type_of_literals(&types) else { return Ok((exprs, false)) };
+    let cast = |expr: Expr| {
+        if !is_untyped(&expr) {
+            return Ok(expr);
+        }
+        if let Some(none) = empty_array(&expr, &of) {
+            return Ok(none);
+        }
+        let cast = Expr::Cast(Cast::new(Box::new(expr), of.clone()));
+        Ok(NestedCasts::cast(cast, schema)?.data)
+    };
+    Ok((exprs.into_iter().map(cast).collect::<Result<_>>()?, true))
 }
 
 /// `lag(value, offset, default)` and `lead` of numbers of two types in the type of both.
@@ -378,6 +403,9 @@ fn case(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let expr = match expr {
         Some(expr) => {
             whens.insert(0, *expr);
+            if whens[0].get_type(schema).is_ok_and(|known| known == DataType::Boolean) {
+                whens = whens.into_iter().map(as_truth).collect();
+            }
             (whens, changed) = united(whens, of_comparisons, schema)?;
             changed |= keyed(&mut whens, schema)?;
             Some(Box::new(whens.remove(0)))
@@ -387,9 +415,10 @@ fn case(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let mut results = thens;
     let has_else = else_expr.is_some();
     results.extend(else_expr.map(|expr| *expr));
+    let (results, literals_changed) = with_typed_literals(results, schema)?;
     let (mut results, results_changed) = united(results, of_list, schema)?;
     let else_expr = if has_else { results.pop().map(Box::new) } else { None };
     let when_then_expr = whens.into_iter().zip(results).map(|(when, then)| (Box::new(when), Box::new(then))).collect();
     let (case, is_other) = equality::searched(Case { expr, when_then_expr, else_expr }, schema);
-    Ok(Transformed::new_transformed(Expr::Case(case), changed || results_changed || is_other))
+    Ok(Transformed::new_transformed(Expr::Case(case), changed || literals_changed || results_changed || is_other))
 }

@@ -1,15 +1,15 @@
-//! The names that one statement sees: tables with the rows they have now, and views with their plans.
+//! The names that one statement sees: tables with the rows they have now, views with their plans, and sequences as tables.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
+use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch};
+use datafusion::catalog::{CatalogProvider, CatalogProviderList, MemTable, SchemaProvider, TableProvider};
 use datafusion::common::{DataFusionError, Result, TableReference};
-use datafusion::datasource::MemTable;
 
-use crate::catalog::{Catalog, LOADS};
+use crate::catalog::{Catalog, LOADS, Sequence};
 use crate::datafusion::scan::loads::LoadsTable;
 use crate::datafusion::scan::table::RelationTable;
 use crate::sql::names::{self, CATALOG, SCHEMA};
@@ -75,12 +75,24 @@ impl Names {
             let provider: Arc<dyn TableProvider> = match self.transaction.table(&self.catalog, name) {
                 Some(table) => Arc::new(RelationTable::new(&table, &self.transaction)),
                 None if name == LOADS => Arc::new(LoadsTable::new(&self.catalog, &self.transaction)),
-                None => return None,
+                None => state_of(self.catalog.sequence(name)?.as_ref())?,
             };
             known.insert(name.to_owned(), Arc::clone(&provider));
             Some(provider)
         })
     }
+}
+
+/// A sequence as a table of one row: the last number, and whether it was given out.
+fn state_of(sequence: &Sequence) -> Option<Arc<dyn TableProvider>> {
+    let (last, is_called) = sequence.value();
+    let columns: [(&str, ArrayRef); 3] = [
+        ("last_value", Arc::new(Int64Array::from(vec![last]))),
+        ("log_cnt", Arc::new(Int64Array::from(vec![0]))),
+        ("is_called", Arc::new(BooleanArray::from(vec![is_called]))),
+    ];
+    let row = RecordBatch::try_from_iter(columns).ok()?;
+    Some(Arc::new(MemTable::try_new(row.schema(), vec![vec![row]]).ok()?))
 }
 
 impl fmt::Debug for Names {

@@ -25,6 +25,10 @@ const WINDOWS: [&str; 9] =
 /// The plan in which the order of queries in FROM counts.
 pub(in crate::datafusion) fn with_order(plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = plan.transform_up_with_subqueries(|node| {
+        let node = match node {
+            LogicalPlan::Sort(sort) if sort.expr.iter().any(|key| has_set(&key.expr)) => by_columns(sort)?,
+            other => other,
+        };
         let sorted = match &node {
             LogicalPlan::Limit(limit) => sorted_limit(limit)?,
             LogicalPlan::Aggregate(aggregate) => sorted_aggregate(aggregate)?,
@@ -34,6 +38,33 @@ pub(in crate::datafusion) fn with_order(plan: LogicalPlan) -> Result<LogicalPlan
         Ok(sorted.map_or_else(|| Transformed::no(node), Transformed::yes))
     })?;
     root(plan.data)
+}
+
+/// Whether an expression looks whether rows of a query are there, which is planned in lists and conditions only.
+fn has_set(expr: &Expr) -> bool {
+    let is_one = |part: &Expr| Ok(matches!(part, Expr::InSubquery(_) | Expr::Exists(_) | Expr::SetComparison(_)));
+    expr.exists(is_one).unwrap_or(false)
+}
+
+/// A sort by hidden columns, which the list below computes.
+fn by_columns(sort: Sort) -> Result<LogicalPlan> {
+    let Sort { expr, input, fetch } = sort;
+    let mut list: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
+    let shown = list.clone();
+    let mut keys = Vec::with_capacity(expr.len());
+    for (at, SortExpr { expr, asc, nulls_first }) in expr.into_iter().enumerate() {
+        let key = if has_set(&expr) {
+            let name = format!("{HIDDEN}key {at}");
+            list.push(expr.alias(&name));
+            Expr::Column(Column::from_name(name))
+        } else {
+            expr
+        };
+        keys.push(SortExpr { expr: key, asc, nulls_first });
+    }
+    let below = Arc::new(LogicalPlan::Projection(Projection::try_new(list, input)?));
+    let sorted = Arc::new(LogicalPlan::Sort(Sort { expr: keys, input: below, fetch }));
+    Ok(LogicalPlan::Projection(Projection::try_new(shown, sorted)?))
 }
 
 /// The plan of a statement, whose rows come in order.

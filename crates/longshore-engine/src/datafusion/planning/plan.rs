@@ -166,12 +166,13 @@ impl Planner {
             }
             oid_casts::write_out(&mut statement);
             system_tables::base_types::write_out(&mut statement);
+            system_tables::views_by_function::write_out(&mut statement);
             system_tables::table_oids::write_out(&self.system, &mut statement);
             named_arguments::write_out(&mut statement);
             time_syntax::rewrite(&mut statement);
             arrays::write_out(&mut statement);
             lateral_names::write_out(&mut statement);
-            set_returning::write_out(&mut statement, |name| self.functions.scalar.contains_key(name));
+            set_returning::write_out(&mut statement, |name| self.function(name).is_some());
             numbers::mark_statement(&mut statement);
             windows::written_out(&mut statement)?;
             frames::resolve(self, &mut statement)?;

@@ -13,7 +13,7 @@ use datafusion::common::{DFSchema, Result, ScalarValue, plan_datafusion_err};
 use datafusion::logical_expr::expr::{InList, ScalarFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
-    BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, RecursiveQuery, lit,
+    BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, RecursiveQuery, Union, lit,
 };
 
 use super::planner::Planner;
@@ -65,9 +65,14 @@ pub(in crate::datafusion) fn with_shown_columns(planner: &Planner, plan: Logical
 }
 
 fn of_node(planner: &Planner, node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    if let LogicalPlan::RecursiveQuery(query) = node {
-        return with_same_types(planner, query).map(Transformed::yes);
+    match node {
+        LogicalPlan::RecursiveQuery(query) => with_same_types(planner, query).map(Transformed::yes),
+        LogicalPlan::Union(union) => as_the_first(planner, union).map(Transformed::yes),
+        node => of_expressions(planner, node),
     }
+}
+
+fn of_expressions(planner: &Planner, node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let inputs = node.inputs();
     let mut schema = inputs.first().map_or_else(DFSchema::empty, |input| input.schema().as_ref().clone());
     inputs.iter().skip(1).for_each(|input| schema.merge(input.schema()));
@@ -83,22 +88,40 @@ fn of_node(planner: &Planner, node: LogicalPlan) -> Result<Transformed<LogicalPl
 /// A query that goes on from its own rows, which tell the same types at every step.
 fn with_same_types(planner: &Planner, mut query: RecursiveQuery) -> Result<LogicalPlan> {
     let (first, next) = (query.static_term.schema(), query.recursive_term.schema());
-    let fields = first.fields().iter().zip(next.fields());
-    if fields.clone().any(|(first, next)| first.metadata() != next.metadata()) {
-        let exprs = next.columns().into_iter().zip(fields).map(|(column, (first, next))| {
-            let name = column.name.clone();
-            let column = Expr::Column(column);
-            if first.metadata() == next.metadata() {
-                return Ok(column);
-            }
-            let metadata = (!first.metadata().is_empty()).then(|| FieldMetadata::from(first.metadata()));
-            Ok(call(planner, UNTOLD, column)?.alias_with_metadata(name, metadata))
-        });
-        let exprs = exprs.collect::<Result<Vec<_>>>()?;
-        let term = LogicalPlanBuilder::from(query.recursive_term.as_ref().clone()).project(exprs)?.build()?;
-        query.recursive_term = Arc::new(term);
+    if first.fields().iter().zip(next.fields()).any(|(first, next)| first.metadata() != next.metadata()) {
+        query.recursive_term = told_as(planner, &query.recursive_term, &Arc::clone(first))?;
     }
     Ok(LogicalPlan::RecursiveQuery(query))
+}
+
+/// A UNION whose columns are of the types that its first query tells.
+fn as_the_first(planner: &Planner, union: Union) -> Result<LogicalPlan> {
+    let first = Arc::clone(union.inputs[0].schema());
+    let is_same = |input: &LogicalPlan| {
+        let fields = input.schema().fields().iter().zip(first.fields());
+        fields.into_iter().all(|(own, first)| kind_of(own) == kind_of(first))
+    };
+    let inputs = union
+        .inputs
+        .iter()
+        .map(|input| if is_same(input) { Ok(Arc::clone(input)) } else { told_as(planner, input, &first) });
+    Union::try_new_with_loose_types(inputs.collect::<Result<_>>()?).map(LogicalPlan::Union)
+}
+
+/// A plan whose columns tell the types of those of `wanted`.
+fn told_as(planner: &Planner, plan: &LogicalPlan, wanted: &DFSchema) -> Result<Arc<LogicalPlan>> {
+    let fields = wanted.fields().iter().zip(plan.schema().fields());
+    let exprs = plan.schema().columns().into_iter().zip(fields).map(|(column, (wanted, own))| {
+        let name = column.name.clone();
+        let column = Expr::Column(column);
+        if wanted.metadata() == own.metadata() {
+            return Ok(column);
+        }
+        let metadata = (!wanted.metadata().is_empty()).then(|| FieldMetadata::from(wanted.metadata()));
+        Ok(call(planner, UNTOLD, column)?.alias_with_metadata(name, metadata))
+    });
+    let exprs = exprs.collect::<Result<Vec<_>>>()?;
+    Ok(Arc::new(LogicalPlanBuilder::from(plan.clone()).project(exprs)?.build()?))
 }
 
 /// The name in `pg_type` of the type of an expression, if metadata tell it.
@@ -172,6 +195,20 @@ fn named(planner: &Planner, part: Expr, schema: &DFSchema) -> Result<Transformed
                         right: Box::new(lit(1_i64)),
                     }));
                     Ok(Transformed::yes(Expr::ScalarFunction(function)))
+                }
+                // A name is an array of characters.
+                SUBSCRIPT if function.args.len() == 2 && told(&function.args[0], schema).as_deref() == Some("name") => {
+                    let place = function.args.remove(1);
+                    let first = Expr::BinaryExpr(BinaryExpr {
+                        left: Box::new(place),
+                        op: Operator::Plus,
+                        right: Box::new(lit(1_i64)),
+                    });
+                    let name = function.args.remove(0);
+                    let substr =
+                        planner.function("substr").ok_or_else(|| plan_datafusion_err!("no function substr"))?;
+                    let args = vec![name, first, lit(1_i64)];
+                    Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(substr, args))))
                 }
                 SUBSCRIPTS if is_vector(&function) => {
                     let vector = function.args.remove(0);

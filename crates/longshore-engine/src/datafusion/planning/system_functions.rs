@@ -3,14 +3,17 @@
 //! They are functions of one statement, since they look into what its session sees of the database. Not here: the objects
 //! themselves (`system_tables`), functions that need no catalog (`functions::system`).
 
+mod acl;
 mod backends;
 mod comments;
 mod definitions;
 mod names;
 mod privileges;
+mod properties;
 mod sets;
 mod settings;
 mod sizes;
+mod true_types;
 mod types;
 mod visibility;
 mod written;
@@ -164,6 +167,7 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
         definitions::ENTRIES,
         names::ENTRIES,
         privileges::ENTRIES,
+        properties::ENTRIES,
         settings::ENTRIES,
         sizes::ENTRIES,
         types::ENTRIES,
@@ -174,7 +178,11 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 
 /// The function of this name, for a statement that sees `catalog`.
 pub(super) fn function(name: &str, catalog: &Arc<SystemCatalog>) -> Option<Arc<ScalarUDF>> {
-    if let Some(function) = sets::function(name).or_else(|| written::function(name)) {
+    if let Some(function) = acl::function(name, catalog) {
+        return Some(Arc::new(function));
+    }
+    let by_arrays = sets::function(name).or_else(|| written::function(name)).or_else(|| true_types::function(name));
+    if let Some(function) = by_arrays {
         return Some(function);
     }
     let entry = entries().find(|entry| entry.name == name);

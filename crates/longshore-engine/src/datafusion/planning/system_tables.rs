@@ -24,6 +24,7 @@ mod type_ref;
 mod types;
 mod view_columns;
 pub(super) mod view_text;
+pub(super) mod views_by_function;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -117,11 +118,19 @@ pub(super) fn table(catalog: &Arc<SystemCatalog>, schema: &str, name: &str) -> O
 
 /// Whether a system table tells the columns of views in a statement of this text, so that they are planned for that.
 pub(super) fn describes_columns(name: &str, text: impl Fn() -> String) -> bool {
-    const TABLES: [&str; 6] =
-        ["pg_attribute", "columns", "column_privileges", "role_column_grants", "view_column_usage", "element_types"];
+    const TABLES: [&str; 7] = [
+        "pg_attribute",
+        "columns",
+        "column_privileges",
+        "role_column_grants",
+        "view_column_usage",
+        "element_types",
+        // Comments on columns of views are told by the numbers of the columns.
+        "pg_description",
+    ];
     if name == "pg_class" {
         let text = text();
-        return text.contains("relnatts") || text.contains('*');
+        return text.contains("relnatts") || text.contains('*') || text.contains("col_description");
     }
     TABLES.contains(&name)
 }

@@ -196,29 +196,42 @@ impl Unnester<'_> {
             let filter = Filter::try_new(conjunction(later).unwrap_or_default(), Arc::new(LogicalPlan::Join(join)))?;
             return columns_of(Arc::new(self.node(LogicalPlan::Filter(filter))?), columns);
         }
-        let side = match join.join_type {
-            JoinType::Left => &mut join.right,
-            JoinType::Right => &mut join.left,
+        let columns = join.schema.columns();
+        let (side, other) = match join.join_type {
+            JoinType::Left => (&mut join.right, &mut join.left),
+            JoinType::Right => (&mut join.left, &mut join.right),
             _ => {
                 return not_impl_err!(
                     "a subquery that depends on the query around it, in the condition of a FULL JOIN"
                 );
             }
         };
-        let is_within = |expr: &Expr| {
-            let references = outer_references_of(expr)?;
-            let columns = expr.column_refs();
-            Ok(columns.into_iter().chain(&references).all(|column| side.schema().has_column(column)))
-        };
-        if !later.iter().map(is_within).collect::<Result<Vec<_>>>()?.into_iter().all(|is| is) {
-            return not_impl_err!(
-                "a subquery in the condition of an outer join that depends on more than the side that may be missing; \
-                 compute it in FROM first"
-            );
+        let (mut within, mut beyond) = (Vec::new(), Vec::new());
+        for expr in later {
+            let references = outer_references_of(&expr)?;
+            let used = expr.column_refs();
+            if used.into_iter().chain(&references).all(|column| side.schema().has_column(column)) {
+                within.push(expr);
+            } else if references.iter().all(|column| other.schema().has_column(column)) && compares_own(&expr, other)? {
+                beyond.push(expr);
+            } else {
+                return not_impl_err!(
+                    "a subquery in the condition of an outer join that depends on both sides; compute it in FROM first"
+                );
+            }
         }
-        let filter = Filter::try_new(conjunction(later).unwrap_or_default(), Arc::clone(side))?;
-        *side = Arc::new(self.node(LogicalPlan::Filter(filter))?);
-        LogicalPlan::Join(join).recompute_schema()
+        if !beyond.is_empty() {
+            // What a subquery gives for a row of the side that is there in any case stands beside that row.
+            let mut source = Source::new(self, Arc::clone(other))?;
+            let replaced = beyond.into_iter().map(|expr| source.replaced(expr)).collect::<Result<Vec<_>>>()?;
+            *other = source.rows();
+            join.filter = conjunction(join.filter.into_iter().chain(replaced));
+        }
+        if let Some(within) = conjunction(within) {
+            let filter = Filter::try_new(within, Arc::clone(side))?;
+            *side = Arc::new(self.node(LogicalPlan::Filter(filter))?);
+        }
+        columns_of(Arc::new(LogicalPlan::Join(join).recompute_schema()?), columns)
     }
 
     /// A join whose right side takes columns from the left one.
@@ -247,6 +260,19 @@ fn columns_of(rows: Arc<LogicalPlan>, columns: Vec<Column>) -> Result<LogicalPla
     }
     let columns = columns.into_iter().map(Expr::Column).collect();
     Ok(LogicalPlan::Projection(Projection::try_new(columns, rows)?))
+}
+
+/// Whether all that an expression looks for in subqueries is of these rows.
+fn compares_own(expr: &Expr, rows: &LogicalPlan) -> Result<bool> {
+    let is_other = expr.exists(|part| {
+        let compared = match part {
+            Expr::InSubquery(of) => &of.expr,
+            Expr::SetComparison(of) => &of.expr,
+            _ => return Ok(false),
+        };
+        Ok(!compared.column_refs().into_iter().all(|column| rows.schema().has_column(column)))
+    })?;
+    Ok(!is_other)
 }
 
 /// Whether the right side of a join takes columns from the left one, be it deep within: the planner marks a LATERAL only if it

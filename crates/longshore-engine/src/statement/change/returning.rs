@@ -174,6 +174,7 @@ fn asked(mut items: Vec<SelectItem>, alias: &Ident, hidden: &[(Ident, Vec<String
     let has_action = hidden.first().is_some_and(|(_, columns)| columns.len() > 1);
     let action = build::column(alias, ACTION_COLUMN);
     for item in &mut items {
+        without_schema(item, alias);
         match item {
             SelectItem::Wildcard(options) => {
                 leave_out(options, hidden.iter().flat_map(|(_, columns)| columns));
@@ -195,6 +196,33 @@ fn asked(mut items: Vec<SelectItem>, alias: &Ident, hidden: &[(Ident, Vec<String
         }
     }
     items
+}
+
+/// `schema.table.column` and `schema.table.*` as `table.column` and `table.*`, which is what the rows are called.
+fn without_schema(item: &mut SelectItem, alias: &Ident) {
+    struct Shorter<'a>(&'a Ident);
+    impl VisitorMut for Shorter<'_> {
+        type Break = ();
+
+        fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+            if let Expr::CompoundIdentifier(parts) = expr
+                && let [.., table, _] = parts.as_slice()
+                && parts.len() > 2
+                && is_same(table, self.0)
+            {
+                parts.drain(..parts.len() - 2);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    if let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) = item
+        && name.0.len() > 1
+        && name.0.last().and_then(|part| part.as_ident()).is_some_and(|last| is_same(last, alias))
+    {
+        name.0.drain(..name.0.len() - 1);
+    }
+    // Never broken off.
+    let _ = VisitMut::visit(item, &mut Shorter(alias));
 }
 
 fn is_same(left: &Ident, right: &Ident) -> bool {

@@ -1,6 +1,8 @@
 //! Names within expressions: of types that users made, in texts, and of the schemas that are looked through.
 
-use sqlparser::ast::{DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
+use sqlparser::ast::{
+    ArrayElemTypeDef, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
+};
 
 use super::Resolver;
 use crate::Error;
@@ -94,6 +96,11 @@ impl Resolver<'_> {
             _ => return,
         };
         let schemas = self.path.schemas(self.catalog, with_implicit);
+        if schemas.is_empty() {
+            let texts = ArrayElemTypeDef::SquareBracket(Box::new(DataType::Text), None);
+            *expr = build::cast_as(text("{}"), DataType::Array(texts));
+            return;
+        }
         let list = schemas.iter().map(|schema| FunctionArg::Unnamed(FunctionArgExpr::Expr(text(schema)))).collect();
         if let Expr::Function(Function { args: FunctionArguments::List(arguments), .. }) = expr {
             arguments.args = list;

@@ -15,6 +15,7 @@ use datafusion::logical_expr::{
 };
 
 use crate::datafusion::functions::numeric::{data_type, is_exact, is_numeric};
+use crate::datafusion::functions::untyped::type_of_literals;
 
 /// The functions.
 pub(in crate::datafusion) fn functions() -> Vec<ScalarUDF> {
@@ -61,6 +62,12 @@ impl OfOneType {
         let fits = |known: &DataType| known == time || known.is_string() || known.is_null();
         types.iter().all(fits).then(|| time.clone())
     }
+
+    /// The one type among these that literals without a type take on, where there are such.
+    fn of_literals(types: &[DataType]) -> Option<DataType> {
+        let typed: Vec<DataType> = types.iter().filter(|known| **known != DataType::Utf8).cloned().collect();
+        if typed.len() == types.len() { None } else { type_of_literals(&typed) }
+    }
 }
 
 impl ScalarUDFImpl for OfOneType {
@@ -77,7 +84,7 @@ impl ScalarUDFImpl for OfOneType {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        if Self::of(types).is_some() {
+        if Self::of(types).is_some() || Self::of_literals(types).is_some() {
             return Ok(types.to_vec());
         }
         if let Some(time) = Self::of_time(types) {
@@ -87,6 +94,9 @@ impl ScalarUDFImpl for OfOneType {
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        if let Some(of) = Self::of_literals(types) {
+            return Ok(of);
+        }
         match Self::of(types) {
             Some(of) if self.name() != "nullif" || types.first().is_some_and(is_numeric) => Ok(of),
             Some(_) => Ok(types[0].clone()),
@@ -96,7 +106,7 @@ impl ScalarUDFImpl for OfOneType {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let types: Vec<DataType> = args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
-        if Self::of(&types).is_none() {
+        if Self::of(&types).is_none() && Self::of_literals(&types).is_none() {
             return self.inner().return_field_from_args(args);
         }
         Ok(Arc::new(Field::new(self.name(), self.return_type(&types)?, true)))

@@ -54,7 +54,8 @@ impl Counts<'_> {
         let [FunctionArg::Unnamed(arg)] = list.args.as_mut_slice() else { return Ok(()) };
         let FunctionArgExpr::QualifiedWildcard(table) = &arg else { return Ok(()) };
         if !call.name.to_string().eq_ignore_ascii_case("count") {
-            return Err(Error::unsupported(format!("{}({arg}) is not supported; name columns", call.name)));
+            // A whole row (`whole_rows`).
+            return Ok(());
         }
         if list.duplicate_treatment == Some(DuplicateTreatment::Distinct) {
             return Err(Error::unsupported(format!("count(DISTINCT {arg}) is not supported; name columns")));

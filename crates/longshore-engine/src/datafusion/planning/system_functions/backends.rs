@@ -16,6 +16,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         let own = catalog.transaction.numbers().entered().map(|(own, _)| own.pid());
         Ok(own.into())
     }),
+    // The address without the mask behind it.
+    entry("host", &[Takes::Text], Text, |_, args| {
+        Ok(args[0].text().split_once('/').map_or(args[0].text(), |(address, _)| address).into())
+    }),
     entry("pg_blocking_pids", &[Takes::Int], Ints, |catalog, args| Ok(Value::Ints(blocking(catalog, args[0].int())))),
     entry("pg_cancel_backend", &[Takes::Int], Bool, |catalog, args| {
         let Some(session) = session(catalog, args[0].int()) else { return Ok(false.into()) };

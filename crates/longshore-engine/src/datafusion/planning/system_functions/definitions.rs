@@ -4,6 +4,7 @@ use super::Gives::Text;
 use super::names::relation;
 use super::{Entry, Takes, Value, entry};
 use crate::Error;
+use crate::catalog::ObjectId;
 use crate::datafusion::planning::system_tables::objects::{Body, qualified};
 use crate::datafusion::planning::system_tables::{SystemCatalog, constraint_text, index_text, prettier, view_text};
 use crate::sql::names;
@@ -36,7 +37,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         Ok(view(catalog, oid, args.get(1) == Some(&Value::Bool(true))))
     })
     .least(1),
-    entry("pg_get_ruledef", &[Takes::Int, Takes::Bool], Text, |_, _| Ok(Value::Null)).least(1),
+    entry("pg_get_ruledef", &[Takes::Int, Takes::Bool], Text, |catalog, args| {
+        Ok(rule(catalog, args[0].oid(), args.get(1) == Some(&Value::Bool(true))).into())
+    })
+    .least(1),
     entry("pg_get_expr", &[Takes::Text, Takes::Int, Takes::Bool], Text, |catalog, args| {
         let pretty = args.get(2) == Some(&Value::Bool(true));
         let prettier = pretty.then(|| prettier(catalog.objects(), args[1].oid(), args[0].text())).flatten();
@@ -52,9 +56,23 @@ fn no_relation(text: &str) -> Error {
 
 fn view(catalog: &SystemCatalog, oid: u32, pretty: bool) -> Value {
     match catalog.objects().relation(oid).map(|relation| &relation.body) {
-        Some(Body::View(view)) => view_text::definition(view, pretty).into(),
+        Some(Body::View(view)) => view_text::definition(catalog.objects(), view, pretty).into(),
         _ => Value::Null,
     }
+}
+
+/// The rule that a view is.
+fn rule(catalog: &SystemCatalog, oid: u32, pretty: bool) -> Option<String> {
+    let objects = catalog.objects();
+    objects.relations.iter().find_map(|relation| {
+        let Body::View(view) = &relation.body else { return None };
+        if catalog.catalog.oid(ObjectId::Rule(view.name.clone())) != oid {
+            return None;
+        }
+        let name = if pretty { objects.shown_relation(&relation.name) } else { qualified(&relation.name) };
+        let query = view_text::definition(objects, view, pretty);
+        Some(format!("CREATE RULE \"_RETURN\" AS\n    ON SELECT TO {name} DO INSTEAD {query}"))
+    })
 }
 
 /// The name of the sequence that a column of a table has for itself.

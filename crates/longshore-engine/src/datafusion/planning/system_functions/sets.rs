@@ -1,4 +1,6 @@
-//! Functions over system tables that give rows: `pg_get_keywords`, `_pg_expandarray`, `aclexplode`, `pg_options_to_table`.
+//! Functions over system tables that give rows: `pg_get_keywords`, `_pg_expandarray`, `pg_options_to_table`.
+//!
+//! Not here: `aclexplode` (`acl`).
 
 use std::sync::Arc;
 
@@ -42,18 +44,6 @@ pub(super) fn function(name: &str) -> Option<Arc<ScalarUDF>> {
             },
             nothing,
         ),
-        "aclexplode" => RowFunction::new(
-            "aclexplode",
-            |_| {
-                Ok(rows_of(&[
-                    ("grantor", DataType::Int64),
-                    ("grantee", DataType::Int64),
-                    ("privilege_type", DataType::Utf8View),
-                    ("is_grantable", DataType::Boolean),
-                ]))
-            },
-            nothing,
-        ),
         _ => return None,
     };
     Some(Arc::new(function.function()))
@@ -64,7 +54,7 @@ fn rows_of(fields: &[(&str, DataType)]) -> DataType {
     list_of(DataType::Struct(fields.collect()))
 }
 
-/// Privileges and options are NULL everywhere, of which there are no rows.
+/// Options are NULL everywhere, of which there are no rows.
 #[expect(clippy::unnecessary_wraps, reason = "one of many functions of a table")]
 fn nothing(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
     Ok(new_null_array(to, args.first().map_or(1, Array::len)))
@@ -82,23 +72,31 @@ fn keyword_fields() -> Fields {
     .into()
 }
 
-/// The words that mean something to SQL, all of which may be names here if they are quoted.
+/// The words of PostgreSQL's grammar: each with the letter of its category, and whether it may be a heading without AS.
+const WORDS: &str = include_str!("keywords.txt");
+
 fn keywords() -> Result<ArrayRef> {
-    let words: Vec<String> = sqlparser::keywords::ALL_KEYWORDS.iter().map(|word| word.to_lowercase()).collect();
-    let is_reserved = |word: &String| {
-        sqlparser::keywords::RESERVED_FOR_COLUMN_ALIAS
-            .iter()
-            .any(|known| format!("{known:?}").eq_ignore_ascii_case(word))
-    };
-    let texts = |value: fn(bool) -> &'static str| -> ArrayRef {
-        Arc::new(words.iter().map(|word| Some(value(is_reserved(word)))).collect::<StringViewArray>())
+    let words: Vec<[&str; 3]> = WORDS
+        .lines()
+        .filter_map(|line| {
+            let mut parts = line.split(' ');
+            Some([parts.next()?, parts.next()?, parts.next()?])
+        })
+        .collect();
+    let texts = |value: fn(&[&'static str; 3]) -> &'static str| -> ArrayRef {
+        Arc::new(words.iter().map(|word| Some(value(word))).collect::<StringViewArray>())
     };
     let columns: Vec<ArrayRef> = vec![
-        Arc::new(words.iter().map(Some).collect::<StringViewArray>()),
-        texts(|reserved| if reserved { "R" } else { "U" }),
-        Arc::new(words.iter().map(|word| Some(!is_reserved(word))).collect::<BooleanArray>()),
-        texts(|reserved| if reserved { "reserved" } else { "unreserved" }),
-        texts(|reserved| if reserved { "requires AS" } else { "can be bare label" }),
+        texts(|[word, ..]| word),
+        texts(|[_, category, _]| category),
+        Arc::new(words.iter().map(|[.., bare]| Some(*bare == "t")).collect::<BooleanArray>()),
+        texts(|[_, category, _]| match *category {
+            "C" => "unreserved (cannot be function or type name)",
+            "T" => "reserved (can be function or type name)",
+            "R" => "reserved",
+            _ => "unreserved",
+        }),
+        texts(|[.., bare]| if *bare == "t" { "can be bare label" } else { "requires AS" }),
     ];
     let rows = StructArray::new(keyword_fields(), columns, None);
     one_list(Arc::new(rows))

@@ -105,6 +105,18 @@ fn literal(text: &str, type_name: &str) -> String {
     format!("{}::{}", names::literal(text), label(type_name))
 }
 
+/// What an operator is written as.
+fn symbol(op: &BinaryOperator) -> String {
+    match op {
+        BinaryOperator::NotEq => "<>".to_owned(),
+        BinaryOperator::PGLikeMatch => "~~".to_owned(),
+        BinaryOperator::PGNotLikeMatch => "!~~".to_owned(),
+        BinaryOperator::PGILikeMatch => "~~*".to_owned(),
+        BinaryOperator::PGNotILikeMatch => "!~~*".to_owned(),
+        other => other.to_string(),
+    }
+}
+
 impl Scope<'_> {
     /// An expression whose value becomes one of a type.
     fn assigned(&self, expr: &Expr, wanted: Option<&str>) -> String {
@@ -212,6 +224,8 @@ impl Scope<'_> {
                 self.grouped(format!("{low} {word} {high}"))
             }
             Expr::InList { expr: inner, list, negated } => self.in_list(inner, list, *negated),
+            Expr::AnyOp { left, compare_op, right, .. } => self.quantified(left, compare_op, "ANY", right),
+            Expr::AllOp { left, compare_op, right } => self.quantified(left, compare_op, "ALL", right),
             Expr::Like { negated, expr: left, pattern, escape_char: None, any: false } => {
                 self.like(left, if *negated { "!~~" } else { "~~" }, pattern)
             }
@@ -235,15 +249,25 @@ impl Scope<'_> {
     }
 
     fn cast(&self, inner: &Expr, data_type: &DataType) -> String {
-        let spelled = self.spelled(data_type);
-        match plain(inner) {
-            Expr::Value(value) => match &value.value {
+        self.cast_to(inner, &self.spelled(data_type))
+    }
+
+    fn cast_to(&self, inner: &Expr, spelled: &str) -> String {
+        let inner = plain(inner);
+        match (inner, spelled.strip_suffix("[]")) {
+            // Each element is cast.
+            (Expr::Array(Array { elem, .. }), Some(of)) if !elem.is_empty() => {
+                let elements = elem.iter().map(|element| self.cast_to(element, of));
+                format!("ARRAY[{}]", elements.collect::<Vec<_>>().join(", "))
+            }
+            (Expr::Array(_), _) => format!("{}::{spelled}", self.text(inner)),
+            (Expr::Value(value), _) => match &value.value {
                 Value::SingleQuotedString(text) => format!("{}::{spelled}", names::literal(text)),
                 Value::Null => format!("NULL::{spelled}"),
-                _ => self.converted(inner, &spelled),
+                _ => self.converted(inner, spelled),
             },
-            array @ Expr::Array(Array { elem, .. }) if elem.is_empty() => format!("{}::{spelled}", self.text(array)),
-            other => self.converted(other, &spelled),
+            _ if self.type_of(inner).as_deref() == Some(spelled) => self.text(inner),
+            _ => self.converted(inner, spelled),
         }
     }
 
@@ -263,14 +287,7 @@ impl Scope<'_> {
             return self.grouped(parts.join(&format!(" {op} ")));
         }
         let common = self.common(left, op, right);
-        let symbol = match op {
-            BinaryOperator::NotEq => "<>".to_owned(),
-            BinaryOperator::PGLikeMatch => "~~".to_owned(),
-            BinaryOperator::PGNotLikeMatch => "!~~".to_owned(),
-            BinaryOperator::PGILikeMatch => "~~*".to_owned(),
-            BinaryOperator::PGNotILikeMatch => "!~~*".to_owned(),
-            other => other.to_string(),
-        };
+        let symbol = symbol(op);
         let left = self.operand(left, common.as_deref(), Some(Parent::Operator(op, true)));
         let right = self.operand(right, common.as_deref(), Some(Parent::Operator(op, false)));
         self.grouped(format!("{left} {symbol} {right}"))
@@ -292,6 +309,22 @@ impl Scope<'_> {
         let left = self.operand(left, Some(TEXT), Some(Parent::Operator(&like, true)));
         let pattern = self.operand(pattern, Some(TEXT), Some(Parent::Operator(&like, false)));
         self.grouped(format!("{left} {op} {pattern}"))
+    }
+
+    fn quantified(&self, left: &Expr, op: &BinaryOperator, word: &str, right: &Expr) -> String {
+        let of = self.type_of(left);
+        let right = match plain(right) {
+            Expr::Array(Array { elem, .. }) => {
+                let elements = elem.iter().map(|element| match plain(element) {
+                    Expr::Value(_) => self.operand(element, of.as_deref(), None),
+                    _ => self.text(element),
+                });
+                format!("ARRAY[{}]", elements.collect::<Vec<_>>().join(", "))
+            }
+            other => self.text(other),
+        };
+        let left = self.within(left, Parent::Operator(op, true));
+        self.grouped(format!("{left} {} {word} ({right})", symbol(op)))
     }
 
     fn in_list(&self, inner: &Expr, list: &[Expr], negated: bool) -> String {

@@ -90,13 +90,18 @@ pub(super) fn columns(objects: &Objects, relation: &RelationObject) -> Vec<(Stri
 }
 
 /// The numbers of its columns in the table, 0 for an expression.
-pub(super) fn numbers(objects: &Objects, relation: &RelationObject) -> Vec<i64> {
+pub(in crate::datafusion::planning) fn numbers(objects: &Objects, relation: &RelationObject) -> Vec<i64> {
     let Some(of) = Parts::of(objects, relation, false) else { return Vec::new() };
     let number = |part: &Part<'_>| match part {
         Part::Column(at) => number(*at),
         Part::Expression(_) => 0,
     };
     of.parts.iter().map(number).collect()
+}
+
+/// How many of its columns are keys, and not merely included.
+pub(in crate::datafusion::planning) fn keys(objects: &Objects, relation: &RelationObject) -> usize {
+    Parts::of(objects, relation, false).map_or(0, |of| of.keys)
 }
 
 /// Its expressions, if it has any.

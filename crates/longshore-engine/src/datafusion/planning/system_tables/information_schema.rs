@@ -16,6 +16,7 @@ pub(super) fn fill(name: &str) -> Option<Fill> {
     Some(match name {
         "applicable_roles" => privileges::applicable_roles,
         "enabled_roles" => privileges::enabled_roles,
+        "character_sets" => types::character_sets,
         "check_constraints" => constraints::check_constraints,
         "column_privileges" => privileges::columns,
         "role_column_grants" => privileges::columns_of_roles,

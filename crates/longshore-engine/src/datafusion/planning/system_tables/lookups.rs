@@ -6,7 +6,8 @@ use super::objects::Body;
 use super::pg_catalog::roles::RoleObject;
 use super::rows::Cell;
 use super::{PG_CATALOG, SystemCatalog, pg_catalog, types};
-use crate::catalog::UserType;
+use crate::catalog::{ObjectId, UserType};
+use crate::sql::{in_text, names};
 
 /// All roles.
 pub(in crate::datafusion::planning) fn roles(catalog: &SystemCatalog) -> Vec<RoleObject> {
@@ -85,7 +86,21 @@ pub(in crate::datafusion::planning) fn system_comment(class: Option<u32>, oid: u
 
 /// The OID of the type that a text names.
 pub(in crate::datafusion::planning) fn type_named(catalog: &SystemCatalog, text: &str) -> Option<u32> {
-    types::named(catalog.objects(), text)
+    types::named(catalog.objects(), text).or_else(|| row_type_named(catalog, text))
+}
+
+/// The type of the rows of the table or view that a text names, or that of arrays of them.
+fn row_type_named(catalog: &SystemCatalog, text: &str) -> Option<u32> {
+    let objects = catalog.objects();
+    let (text, is_array) = text.trim().strip_suffix("[]").map_or((text.trim(), false), |element| (element, true));
+    let written = in_text::written(text).ok()?;
+    let candidates: Vec<String> = match written.split_once(names::SEPARATOR) {
+        Some((schema, own)) => vec![names::in_schema(schema, own)],
+        None => objects.path.iter().map(|schema| names::in_schema(schema, &written)).collect(),
+    };
+    let found = candidates.iter().find_map(|name| objects.relation_named(name))?;
+    let of = if is_array { ObjectId::RowArrayType(found.oid) } else { ObjectId::RowType(found.oid) };
+    found.has_row_type().then(|| catalog.catalog.oid(of))
 }
 
 /// The type that a domain is over, be it by way of other domains.
@@ -109,5 +124,18 @@ pub(in crate::datafusion::planning) fn type_shown(
     oid: u32,
     modifier: Option<i32>,
 ) -> Option<String> {
-    types::shown(catalog.objects(), oid, modifier)
+    types::shown(catalog.objects(), oid, modifier).or_else(|| row_type_shown(catalog, oid))
+}
+
+fn row_type_shown(catalog: &SystemCatalog, oid: u32) -> Option<String> {
+    let objects = catalog.objects();
+    objects.relations.iter().filter(|relation| relation.has_row_type()).find_map(|relation| {
+        let name = objects.shown_relation(&relation.name);
+        let is = |of: ObjectId| catalog.catalog.oid(of) == oid;
+        if is(ObjectId::RowType(relation.oid)) {
+            Some(name)
+        } else {
+            is(ObjectId::RowArrayType(relation.oid)).then(|| format!("{name}[]"))
+        }
+    })
 }

@@ -297,6 +297,11 @@ impl RelationObject {
         }
     }
 
+    /// Whether there is a type of its rows.
+    pub(in crate::datafusion::planning) fn has_row_type(&self) -> bool {
+        matches!(self.body, Body::Table(..) | Body::View(_))
+    }
+
     /// `relpersistence`.
     pub(in crate::datafusion::planning) fn persistence(&self, objects: &Objects) -> char {
         let table = match &self.body {

@@ -12,10 +12,12 @@ mod relations;
 pub(in crate::datafusion::planning) mod roles;
 mod sequences;
 mod sessions;
+mod settings;
 mod statements;
 mod statistics;
 mod types;
 mod views;
+mod zones;
 
 use super::Fill;
 
@@ -40,11 +42,13 @@ pub(super) fn fill(name: &str) -> Option<Fill> {
         "pg_rewrite" => relations::pg_rewrite,
         "pg_sequence" => sequences::pg_sequence,
         "pg_sequences" => sequences::pg_sequences,
-        "pg_settings" => sessions::pg_settings,
+        "pg_settings" => settings::pg_settings,
         "pg_shdescription" => comments::pg_shdescription,
         "pg_locks" => locks::pg_locks,
         "pg_stat_activity" => activity::pg_stat_activity,
-        "pg_stat_all_indexes" | "pg_stat_user_indexes" => statistics::indexes,
+        "pg_stat_all_indexes" | "pg_stat_user_indexes" | "pg_statio_all_indexes" | "pg_statio_user_indexes" => {
+            statistics::indexes
+        }
         "pg_stat_all_tables" | "pg_stat_user_tables" => statistics::tables,
         "pg_stat_database" => activity::pg_stat_database,
         "pg_stat_progress_copy" => activity::pg_stat_progress_copy,
@@ -53,6 +57,7 @@ pub(super) fn fill(name: &str) -> Option<Fill> {
         "pg_statio_all_tables" | "pg_statio_user_tables" => statistics::tables_read,
         "pg_statio_all_sequences" | "pg_statio_user_sequences" => statistics::sequences_read,
         "pg_tables" => views::pg_tables,
+        "pg_timezone_names" => zones::pg_timezone_names,
         "pg_type" => types::pg_type,
         "pg_views" => views::pg_views,
         _ => return None,

@@ -6,10 +6,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Float32Array, Float64Array, Int16Array, Int32Array, Int64Array, ListBuilder,
-    PrimitiveBuilder, StringViewArray, StringViewBuilder, TimestampMicrosecondArray, new_null_array,
+    Array, ArrayRef, BinaryViewArray, BooleanArray, Float32Array, Float64Array, Int16Array, Int32Array, Int64Array,
+    ListBuilder, PrimitiveBuilder, StringViewArray, StringViewBuilder, StructArray, TimestampMicrosecondArray,
+    new_null_array,
 };
 use datafusion::arrow::datatypes::{ArrowPrimitiveType, DataType, Int16Type, Int64Type};
+
+use longshore_storage::ColumnType;
+use longshore_value::times::interval_key;
 
 use super::definition::Definition;
 
@@ -190,6 +194,13 @@ fn array(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
             }
             _ => new_null_array(data_type, cells.len()),
         },
+        // Microseconds.
+        DataType::Struct(fields) if *data_type == ColumnType::Interval.arrow() => {
+            let keys = ints().map(|micros| micros.map(|micros| interval_key(0, 0, micros)));
+            let keys: BinaryViewArray = keys.collect();
+            let nulls = keys.nulls().cloned();
+            Arc::new(StructArray::new(fields.clone(), vec![Arc::new(keys)], nulls))
+        }
         _ => new_null_array(data_type, cells.len()),
     }
 }

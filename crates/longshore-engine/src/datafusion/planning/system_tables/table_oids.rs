@@ -1,18 +1,24 @@
-//! `tableoid`: the OID of the table that a row is of, which is the same for all rows of a table here.
+//! `tableoid` and `xmin`: the OID of the table that a row is of, and the transaction that has made it.
 //!
-//! No table has such a column. So `t.tableoid` becomes the OID of what `t` stands for in FROM.
+//! No table has such columns. So `t.tableoid` becomes the OID of what `t` stands for in FROM, which is the same for all rows;
+//! and `t.xmin` of a system table becomes a number that no earlier statement was given: whoever asks for it wants to know
+//! whether an object has changed since, and nobody keeps when objects change. Tables of users have no `xmin`.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, Query, SetExpr, Statement, TableFactor, TableWithJoins, Visit, VisitMut, Visitor, VisitorMut,
+    CaseWhen, Expr, Ident, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Visit, VisitMut,
+    Visitor, VisitorMut,
 };
 
 use super::{INFORMATION_SCHEMA, PG_CATALOG, SystemCatalog, definition};
 use crate::sql::{build, names};
 
 const COLUMN: &str = "tableoid";
+const MADE_BY: &str = "xmin";
+/// The function that gives a number that grows.
+const MADE_NOW: &str = "txid_current";
 
 /// Puts OIDs in the place of such columns.
 pub(in crate::datafusion::planning) fn write_out(catalog: &SystemCatalog, statement: &mut Statement) {
@@ -22,8 +28,8 @@ pub(in crate::datafusion::planning) fn write_out(catalog: &SystemCatalog, statem
     let ControlFlow::Continue(()) = VisitMut::visit(statement, &mut Writer { catalog, scopes: Vec::new() });
 }
 
-fn is_it(name: &Ident) -> bool {
-    name.quote_style.is_none() && name.value.eq_ignore_ascii_case(COLUMN)
+fn is_called(name: &Ident, column: &str) -> bool {
+    name.quote_style.is_none() && name.value.eq_ignore_ascii_case(column)
 }
 
 struct Finder;
@@ -37,12 +43,13 @@ impl Visitor for Finder {
             Expr::CompoundIdentifier(parts) => parts.last(),
             _ => None,
         };
+        let is_it = |name: &Ident| is_called(name, COLUMN) || is_called(name, MADE_BY);
         if name.is_some_and(is_it) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-/// What stands in FROM: names, and the OIDs of those that are tables.
-type Scope = Vec<(String, Option<u32>)>;
+/// What stands in FROM: names, and the OIDs of those that are tables, with whether they are the system's.
+type Scope = Vec<(String, Option<(u32, bool)>)>;
 
 struct Writer<'a> {
     catalog: &'a SystemCatalog,
@@ -50,13 +57,13 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn oid(&self, name: &str) -> Option<u32> {
+    fn oid(&self, name: &str) -> Option<(u32, bool)> {
         if let Some(relation) = self.catalog.objects().relation_named(name) {
-            return Some(relation.oid);
+            return Some((relation.oid, false));
         }
         let (schema, own) = names::parts(name);
         let schema = if schema == INFORMATION_SCHEMA { INFORMATION_SCHEMA } else { PG_CATALOG };
-        definition::find(schema, own).map(|known| known.oid)
+        definition::find(schema, own).map(|known| (known.oid, true))
     }
 
     fn add_body(&self, body: &SetExpr, scope: &mut Scope) {
@@ -86,21 +93,52 @@ impl Writer<'_> {
         }
     }
 
-    fn found(&self, expr: &Expr) -> Option<u32> {
+    /// The table whose column an expression is, if it is one called `column`.
+    fn table(&self, expr: &Expr, column: &str) -> Option<(u32, bool)> {
         match expr {
-            Expr::Identifier(name) if is_it(name) => match self.scopes.last()?.as_slice() {
+            Expr::Identifier(name) if is_called(name, column) => match self.scopes.last()?.as_slice() {
                 [(_, oid)] => *oid,
                 _ => None,
             },
             Expr::CompoundIdentifier(parts) => {
                 let [.., of, name] = parts.as_slice() else { return None };
-                let of = names::identifier(of).ok().filter(|_| is_it(name))?;
+                let of = names::identifier(of).ok().filter(|_| is_called(name, column))?;
                 let mut scopes = self.scopes.iter().rev();
                 scopes.find_map(|scope| scope.iter().find(|(known, _)| *known == of))?.1
             }
             _ => None,
         }
     }
+
+    fn value(&self, expr: &Expr) -> Option<Expr> {
+        if let Some((oid, is_system)) = self.table(expr, COLUMN) {
+            let value = build::call("oid", vec![build::number(oid as usize)]);
+            return Some(match expr {
+                // An outer join may have no row of it.
+                Expr::CompoundIdentifier(parts) if is_system && has_oid(oid) => {
+                    let mut own = parts.clone();
+                    own.pop();
+                    own.push(Ident::new("oid"));
+                    where_there(Expr::CompoundIdentifier(own), value)
+                }
+                _ => value,
+            });
+        }
+        let (_, is_system) = self.table(expr, MADE_BY)?;
+        is_system.then(|| build::call("xid", vec![build::call(MADE_NOW, Vec::new())]))
+    }
+}
+
+/// Whether a system table has a column `oid`.
+fn has_oid(table: u32) -> bool {
+    let mut found = definition::relations().filter(|known| known.oid == table);
+    found.any(|known| known.columns.iter().any(|column| column.name == "oid"))
+}
+
+/// A value where another one is not NULL.
+fn where_there(other: Expr, value: Expr) -> Expr {
+    let when = CaseWhen { condition: Expr::IsNotNull(Box::new(other)), result: value };
+    build::case(vec![when], None)
 }
 
 impl VisitorMut for Writer<'_> {
@@ -118,9 +156,21 @@ impl VisitorMut for Writer<'_> {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
+        for item in &mut select.projection {
+            if let SelectItem::UnnamedExpr(expr) = item
+                && let Some(value) = self.value(expr)
+            {
+                let alias = if self.table(expr, COLUMN).is_some() { COLUMN } else { MADE_BY };
+                *item = SelectItem::ExprWithAlias { expr: value, alias: Ident::new(alias) };
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
-        if let Some(oid) = self.found(expr) {
-            *expr = build::call("oid", vec![build::number(oid as usize)]);
+        if let Some(value) = self.value(expr) {
+            *expr = value;
         }
         ControlFlow::Continue(())
     }

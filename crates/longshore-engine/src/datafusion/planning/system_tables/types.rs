@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use sqlparser::ast::DataType;
+
 use super::fixed;
 use super::objects::Objects;
 use super::rows::Cell;
@@ -70,6 +72,18 @@ static SYSTEM_TYPES: LazyLock<Vec<SystemType>> = LazyLock::new(|| {
     rows.iter().map(read).collect()
 });
 
+/// Types that PostgreSQL has and nobody can use here: OIDs, names, and what SQL calls them.
+///
+/// `pg_type` does not list them. But `'xml'::regtype` is what many a program compares a type with.
+const OTHER_TYPES: &str = include_str!("other_types.txt");
+
+fn other_types() -> impl Iterator<Item = (u32, &'static str, &'static str)> {
+    OTHER_TYPES.lines().filter_map(|line| {
+        let mut parts = line.split('\t');
+        Some((parts.next()?.parse().ok()?, parts.next()?, parts.next()?))
+    })
+}
+
 /// The system's type of which this holds.
 pub(in crate::datafusion::planning) fn system_type(is_it: impl Fn(&SystemType) -> bool) -> Option<&'static SystemType> {
     SYSTEM_TYPES.iter().find(|known| is_it(known))
@@ -87,7 +101,9 @@ pub(in crate::datafusion::planning) fn shown(objects: &Objects, oid: u32, modifi
             if visible { quoted_identifier(names::own(&known.name)) } else { super::objects::qualified(&known.name) };
         return Some(if known.array_oid == oid { format!("{name}[]") } else { name });
     }
-    let known = system_type(|known| known.oid == oid)?;
+    let Some(known) = system_type(|known| known.oid == oid) else {
+        return other_types().find(|(known, ..)| *known == oid).map(|(.., shown)| shown.to_owned());
+    };
     let element = system_type(|element| element.array == oid && known.element == element.oid);
     match element {
         Some(element) => Some(format!("{}[]", shown_builtin(element, modifier))),
@@ -121,6 +137,9 @@ fn shown_builtin(known: &SystemType, modifier: Option<i32>) -> String {
 /// The OID of the type that a text names, as `regtype` reads it; `None` if there is none.
 pub(in crate::datafusion::planning) fn named(objects: &Objects, text: &str) -> Option<u32> {
     let text = text.trim();
+    if let Some((oid, ..)) = other_types().find(|(_, name, shown)| *name == text || *shown == text) {
+        return Some(oid);
+    }
     if let Some(element) = text.strip_suffix("[]") {
         return array_of(objects, named(objects, element.trim_end().trim_end_matches("[]"))?);
     }
@@ -146,6 +165,14 @@ pub(in crate::datafusion::planning) fn named(objects: &Objects, text: &str) -> O
         if let Some(found) = found {
             return Some(found.oid);
         }
+        let of_arrays = |name: &String| {
+            let (schema, own) = names::parts(name);
+            let element = names::in_schema(schema, own.strip_prefix('_')?);
+            objects.user_type(|known| known.name == element)
+        };
+        if let Some(found) = candidates.iter().find_map(of_arrays) {
+            return Some(found.array_oid);
+        }
     }
     match in_text::column_type(text) {
         Ok(column_type) => Some(of_column(column_type).oid),
@@ -164,9 +191,12 @@ pub(in crate::datafusion::planning) fn array_of(objects: &Objects, oid: u32) -> 
 /// What a domain is over: its type, or that of another user's type.
 pub(in crate::datafusion::planning) fn of_domain(objects: &Objects, user_type: &UserType) -> TypeRef {
     let base = user_type.base();
-    let of_labels = crate::sql::enum_types::labels(&base).and_then(|(name, _)| {
-        let known = objects.user_type(|known| names::shown_name(&known.name) == name)?;
-        Some(TypeRef { oid: known.oid, length: 4, modifier: -1, dimensions: 0 })
-    });
+    let of_labels = enumeration(objects, &base).map(|oid| TypeRef { oid, length: 4, modifier: -1, dimensions: 0 });
     of_labels.unwrap_or_else(|| of_sql(&base))
+}
+
+/// The OID of the enumeration that a type is.
+pub(super) fn enumeration(objects: &Objects, data_type: &DataType) -> Option<u32> {
+    let (name, _) = crate::sql::enum_types::labels(data_type)?;
+    objects.user_type(|known| names::shown_name(&known.name) == name).map(|known| known.oid)
 }

@@ -3,10 +3,12 @@
 use std::convert::Infallible;
 
 use sqlparser::ast::{
-    Expr, GroupByExpr, Ident, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins, VisitMut, VisitorMut,
+    Expr, GroupByExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins, VisitMut,
+    VisitorMut,
 };
 use std::ops::ControlFlow;
 
+use super::objects::Objects;
 use crate::catalog::View;
 use crate::datafusion::functions::quoted_identifier;
 use crate::sql;
@@ -14,10 +16,13 @@ use crate::sql::expressions::each_own;
 use crate::sql::names;
 
 /// The query of a view; with parentheses around its condition, unless it is to be pretty.
-pub(in crate::datafusion::planning) fn definition(view: &View, pretty: bool) -> String {
+pub(in crate::datafusion::planning) fn definition(objects: &Objects, view: &View, pretty: bool) -> String {
     let text = match sql::parse_query(&view.sql) {
         Ok(mut query) => {
             name_columns(&mut query);
+            if query.with.is_none() {
+                let ControlFlow::Continue(()) = VisitMut::visit(query.as_mut(), &mut Found { objects });
+            }
             let ControlFlow::Continue(()) = VisitMut::visit(query.as_mut(), &mut Unquoted);
             laid_out(&query, pretty).unwrap_or_else(|| query.to_string())
         }
@@ -27,7 +32,7 @@ pub(in crate::datafusion::planning) fn definition(view: &View, pretty: bool) -> 
 }
 
 /// Whether a row of a view is a row of one table, so that it may be changed by way of the view.
-pub(super) fn is_simple(view: &View) -> bool {
+pub(in crate::datafusion::planning) fn is_simple(view: &View) -> bool {
     let Ok(query) = sql::parse_query(&view.sql) else { return false };
     let Query { with: None, body, limit_clause: None, fetch: None, .. } = query.as_ref() else { return false };
     let SetExpr::Select(select) = body.as_ref() else { return false };
@@ -75,6 +80,26 @@ fn name_columns(query: &mut Query) {
     }
 }
 
+/// Names of tables and views get their schemas where they would not be found without, and lose them where they would.
+struct Found<'a> {
+    objects: &'a Objects,
+}
+
+impl VisitorMut for Found<'_> {
+    type Break = Infallible;
+
+    fn pre_visit_relation(&mut self, relation: &mut ObjectName) -> ControlFlow<Infallible> {
+        let Some(known) = names::relation(relation).ok().and_then(|name| self.objects.relation_named(&name)) else {
+            return ControlFlow::Continue(());
+        };
+        let (schema, own) = names::parts(&known.name);
+        let is_visible = self.objects.relation_is_visible(&known.name);
+        let parts = if is_visible { vec![own] } else { vec![schema, own] };
+        *relation = ObjectName::from(parts.into_iter().map(|part| Ident::with_quote('"', part)).collect::<Vec<_>>());
+        ControlFlow::Continue(())
+    }
+}
+
 /// Names lose quotes that they do not need.
 struct Unquoted;
 
@@ -89,7 +114,7 @@ impl Unquoted {
 impl VisitorMut for Unquoted {
     type Break = Infallible;
 
-    fn pre_visit_relation(&mut self, relation: &mut sqlparser::ast::ObjectName) -> ControlFlow<Infallible> {
+    fn pre_visit_relation(&mut self, relation: &mut ObjectName) -> ControlFlow<Infallible> {
         for part in &mut relation.0 {
             if let sqlparser::ast::ObjectNamePart::Identifier(ident) = part {
                 Self::unquote(ident);

@@ -40,6 +40,7 @@ pub(super) fn is_simple(expr: &Expr, parent: Parent<'_>) -> bool {
         | Expr::Like { .. }
         | Expr::ILike { .. } => matches!(parent, Parent::Junction(_) | Parent::Not),
         Expr::InList { list, .. } if list.len() > 1 => false,
+        Expr::AnyOp { .. } | Expr::AllOp { .. } => false,
         Expr::InList { .. } => matches!(parent, Parent::Junction(_) | Parent::Not),
         _ => true,
     }

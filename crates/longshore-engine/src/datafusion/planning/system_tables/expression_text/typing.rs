@@ -55,7 +55,7 @@ impl Scope<'_> {
 
     /// A type with its modifier.
     pub(super) fn spelled(&self, data_type: &DataType) -> String {
-        if let Some((name, _)) = enum_types::labels(data_type) {
+        if let Some(name) = self.enumeration(data_type) {
             return name;
         }
         match column_type(data_type) {
@@ -74,12 +74,18 @@ impl Scope<'_> {
 
     /// A type without its modifier.
     pub(super) fn name_of(&self, data_type: &DataType) -> String {
-        if let Some((name, _)) = enum_types::labels(data_type) {
+        if let Some(name) = self.enumeration(data_type) {
             return name;
         }
         let known = column_type(data_type).ok();
         let shown = known.and_then(|known| types::shown(self.objects, type_ref::of_column(known).oid, None));
         shown.unwrap_or_else(|| data_type.to_string().to_lowercase())
+    }
+
+    fn enumeration(&self, data_type: &DataType) -> Option<String> {
+        let (name, _) = enum_types::labels(data_type)?;
+        let oid = types::enumeration(self.objects, data_type);
+        Some(oid.and_then(|oid| types::shown(self.objects, oid, None)).unwrap_or(name))
     }
 
     /// The type of an expression, as SQL names it without its modifier; `None` if it is not known here.
@@ -114,9 +120,13 @@ impl Scope<'_> {
                 BinaryOperator::StringConcat => TEXT,
                 _ => BOOLEAN,
             },
-            Expr::IsNull(_) | Expr::IsNotNull(_) | Expr::InList { .. } | Expr::Between { .. } | Expr::Like { .. } => {
-                BOOLEAN
-            }
+            Expr::IsNull(_)
+            | Expr::IsNotNull(_)
+            | Expr::InList { .. }
+            | Expr::AnyOp { .. }
+            | Expr::AllOp { .. }
+            | Expr::Between { .. }
+            | Expr::Like { .. } => BOOLEAN,
             Expr::Case { conditions, .. } => return self.type_of(&conditions.first()?.result),
             Expr::Function(function) => return self.type_of_function(function),
             _ => return None,

@@ -58,7 +58,7 @@ pub(super) fn views(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
         let Body::View(view) = &relation.body else { continue };
         let is_simple = yes(view_text::is_simple(view));
         let further = [
-            ("view_definition", view_text::definition(view, false).into()),
+            ("view_definition", view_text::definition(catalog.objects(), view, false).into()),
             ("is_updatable", is_simple.clone()),
             ("is_insertable_into", is_simple),
         ];

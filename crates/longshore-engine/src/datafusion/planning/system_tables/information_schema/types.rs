@@ -121,3 +121,15 @@ pub(super) fn domain_constraints(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
 pub(super) fn number(number: i64) -> Cell {
     text(&number.to_string())
 }
+
+/// Texts are of one character set.
+pub(super) fn character_sets(_: &SystemCatalog, rows: &mut Rows<'_>) {
+    rows.row([
+        ("character_set_name", "UTF8".into()),
+        ("character_repertoire", "UCS".into()),
+        ("form_of_use", "UTF8".into()),
+        ("default_collate_catalog", CATALOG.into()),
+        ("default_collate_schema", super::super::PG_CATALOG.into()),
+        ("default_collate_name", "ucs_basic".into()),
+    ]);
+}

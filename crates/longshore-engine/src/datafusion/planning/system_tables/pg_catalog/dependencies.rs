@@ -1,10 +1,11 @@
-//! `pg_depend`: sequences that columns own, defaults of columns, indexes of constraints, and what views read.
+//! `pg_depend`: the schemas that objects are in, sequences that columns own, defaults of columns, indexes of constraints, and
+//! what views read.
 
 use super::super::SystemCatalog;
 use super::super::objects::{Body, Constrains, Objects, number};
 use super::super::rows::Rows;
 use super::columns::default_oid;
-use super::comments::{PG_CLASS_CLASS, PG_CONSTRAINT_CLASS};
+use super::comments::{PG_CLASS_CLASS, PG_CONSTRAINT_CLASS, PG_NAMESPACE_CLASS, PG_TYPE_CLASS};
 use super::relations::rule_oid;
 use crate::catalog::Origin;
 use crate::sql::names;
@@ -30,6 +31,15 @@ pub(super) fn pg_depend(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
     };
     let objects = catalog.objects();
     of_relations(catalog, objects, &mut add);
+    for relation in objects.relations.iter().filter(|relation| !matches!(relation.body, Body::Index(..))) {
+        let schema = (PG_NAMESPACE_CLASS, objects.schema_of(&relation.name), 0);
+        add((PG_CLASS_CLASS, relation.oid, 0), schema, 'n');
+    }
+    for known in &objects.types {
+        let schema = (PG_NAMESPACE_CLASS, objects.schema_of(&known.name), 0);
+        add((PG_TYPE_CLASS, known.oid, 0), schema, 'n');
+        add((PG_TYPE_CLASS, known.array_oid, 0), (PG_TYPE_CLASS, known.oid, 0), 'i');
+    }
     for constraint in &objects.constraints {
         let Some(table) = constraint.table().map(|place| &objects.relations[place]) else { continue };
         let own = (PG_CONSTRAINT_CLASS, constraint.oid, 0);

@@ -4,6 +4,7 @@ use super::super::fixed;
 use super::super::objects::Body;
 use super::super::rows::{Cell, Rows};
 use super::super::type_ref::TypeRef;
+use super::super::types::Layout;
 use super::super::{SystemCatalog, index_text};
 use super::relations::access_method;
 use crate::builtin_types::BuiltinType;
@@ -28,6 +29,8 @@ pub(super) fn pg_index(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
         let columns = index_text::columns(objects, relation);
         let of_key = columns.len() - key.definition.as_ref().map_or(0, |definition| definition.include.len());
         let classes = columns[..of_key].iter().map(|(_, of)| operator_class(access_method(key.index), *of));
+        let collations = columns[..of_key].iter().map(|(_, of)| Layout::of(objects, of.oid).collation);
+        let collations: Vec<i64> = collations.collect();
         let texts = index_text::expressions(objects, relation);
         rows.row([
             ("indexrelid", relation.oid.into()),
@@ -37,7 +40,7 @@ pub(super) fn pg_index(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
             ("indisunique", key.role.is_unique().into()),
             ("indisprimary", (key.role == Role::Primary).into()),
             ("indkey", index_text::numbers(objects, relation).into()),
-            ("indcollation", vec![0_i64; of_key].into()),
+            ("indcollation", collations.into()),
             ("indclass", classes.collect::<Vec<_>>().into()),
             ("indoption", vec![0_i64; of_key].into()),
             ("indexprs", texts.into()),

@@ -84,6 +84,9 @@ pub(super) fn pg_class(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
         if !matches!(relation.body, Body::Index(..)) {
             cells.push(("relacl", acl));
         }
+        if rows.wants("reltype") && relation.has_row_type() {
+            cells.push(("reltype", catalog.catalog.oid(ObjectId::RowType(relation.oid)).into()));
+        }
         of_body(catalog, objects, relation, rows, &mut cells);
         rows.row(cells);
     }

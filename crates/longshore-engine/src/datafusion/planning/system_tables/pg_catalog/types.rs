@@ -1,8 +1,9 @@
-//! `pg_type`: types that users made, beside those of the system; `pg_enum`: the labels of enumerations.
+//! `pg_type`: types that users made and those of rows of tables, beside those of the system; `pg_enum`: the labels of
+//! enumerations.
 
 use super::super::expression_text::of_domain_default;
 use super::super::fixed;
-use super::super::objects::{OWNER_OID, TypeObject};
+use super::super::objects::{OWNER_OID, RelationObject};
 use super::super::rows::{Cell, Rows, text};
 use super::super::types::{Layout, of_domain};
 use super::super::{SystemCatalog, access};
@@ -72,23 +73,50 @@ pub(super) fn pg_type(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
             }
         }
         rows.row(cells);
-        of_arrays(rows, known, schema);
+        of_arrays(rows, (known.oid, known.array_oid), names::own(&known.name), schema, 'i');
+    }
+    for relation in objects.relations.iter().filter(|relation| relation.has_row_type()) {
+        of_rows(catalog, rows, relation);
     }
 }
 
-/// The type of arrays of a type.
-fn of_arrays(rows: &mut Rows<'_>, known: &TypeObject, schema: u32) {
+/// The type of the rows of a table or view, and that of arrays of them.
+fn of_rows(catalog: &SystemCatalog, rows: &mut Rows<'_>, relation: &RelationObject) {
+    let oid = catalog.catalog.oid(ObjectId::RowType(relation.oid));
+    let array_oid = catalog.catalog.oid(ObjectId::RowArrayType(relation.oid));
+    let schema = catalog.objects().schema_of(&relation.name);
+    let own = names::own(&relation.name);
     let cells = [
-        ("oid", known.array_oid.into()),
-        ("typname", format!("_{}", names::own(&known.name)).into()),
+        ("oid", oid.into()),
+        ("typowner", access::owner(catalog, &Commented::Relation(relation.name.clone()))),
+        ("typname", text(own)),
+        ("typnamespace", schema.into()),
+        ("typlen", (-1).into()),
+        ("typbyval", false.into()),
+        ("typtype", 'c'.into()),
+        ("typcategory", 'C'.into()),
+        ("typrelid", relation.oid.into()),
+        ("typarray", array_oid.into()),
+        ("typalign", 'd'.into()),
+        ("typstorage", 'x'.into()),
+    ];
+    rows.row(cells.into_iter().chain(functions("record")));
+    of_arrays(rows, (oid, array_oid), own, schema, 'd');
+}
+
+/// The type of arrays of a type: the OIDs of both, its name, its schema and how it is aligned.
+fn of_arrays(rows: &mut Rows<'_>, (oid, array_oid): (u32, u32), own: &str, schema: u32, align: char) {
+    let cells = [
+        ("oid", array_oid.into()),
+        ("typname", format!("_{own}").into()),
         ("typnamespace", schema.into()),
         ("typlen", (-1).into()),
         ("typbyval", false.into()),
         ("typtype", 'b'.into()),
         ("typcategory", 'A'.into()),
-        ("typalign", 'i'.into()),
+        ("typalign", align.into()),
         ("typstorage", 'x'.into()),
-        ("typelem", known.oid.into()),
+        ("typelem", oid.into()),
         ("typsubscript", function("array_subscript_handler")),
     ];
     rows.row(cells.into_iter().chain(functions("array")));

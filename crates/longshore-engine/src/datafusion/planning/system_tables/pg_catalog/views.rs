@@ -42,7 +42,7 @@ pub(super) fn pg_views(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
             ("schemaname", text(schema)),
             ("viewname", text(own)),
             ("viewowner", access::owner_name(catalog, &Commented::Relation(relation.name.clone()))),
-            ("definition", view_text::definition(view, false).into()),
+            ("definition", view_text::definition(catalog.objects(), view, false).into()),
         ]);
     }
 }
