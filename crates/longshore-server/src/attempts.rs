@@ -38,6 +38,15 @@ struct Failed {
     last: Instant,
 }
 
+/// When an attempt is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Nobody was wrong lately.
+    First,
+    /// Behind wrong ones, and counted with them.
+    Counted(u32),
+}
+
 impl Failed {
     /// When the next attempt may be looked at.
     fn next(self) -> Instant {
@@ -57,21 +66,37 @@ impl Source {
 }
 
 impl Attempts {
-    /// Waits until an attempt may be looked at. Between that and [`Self::failed`] nothing may be waited for.
-    pub(crate) async fn turn(&self, source: &Source) {
-        while let Some(time) = self.wait_at(source, Instant::now()) {
-            tokio::time::sleep(time).await;
+    /// Waits until an attempt may be looked at. Behind a wrong password it counts as another one until it has succeeded: who
+    /// waits beside it waits for longer.
+    pub(crate) async fn turn(&self, source: &Source) -> Turn {
+        loop {
+            match self.turn_at(source, Instant::now()) {
+                Ok(turn) => return turn,
+                Err(time) => tokio::time::sleep(time).await,
+            }
         }
     }
 
-    fn wait_at(&self, source: &Source, now: Instant) -> Option<Duration> {
-        let next = self.lock().get(source)?.next();
-        next.checked_duration_since(now).filter(|time| !time.is_zero())
+    /// The turn of an attempt, or how long it is to wait.
+    fn turn_at(&self, source: &Source, now: Instant) -> Result<Turn, Duration> {
+        let mut failed = self.lock();
+        let Some(before) = failed.get_mut(source).filter(|before| before.last + MEMORY_MAX > now) else {
+            return Ok(Turn::First);
+        };
+        let wait = before.next().saturating_duration_since(now);
+        if !wait.is_zero() {
+            return Err(wait);
+        }
+        *before = Failed { count: before.count.saturating_add(1), last: now };
+        Ok(Turn::Counted(before.count))
     }
 
     /// Notes a wrong password; how many there were in a row.
-    pub(crate) fn failed(&self, source: Source) -> u32 {
-        self.failed_at(source, Instant::now())
+    pub(crate) fn failed(&self, source: Source, turn: Turn) -> u32 {
+        match turn {
+            Turn::First => self.failed_at(source, Instant::now()),
+            Turn::Counted(count) => count,
+        }
     }
 
     fn failed_at(&self, source: Source, now: Instant) -> u32 {
@@ -115,16 +140,17 @@ mod tests {
     fn delays_grow_up_to_a_bound_and_end_with_the_right_password() {
         let (attempts, begin) = (Attempts::default(), Instant::now());
         let anna = source("10.0.0.1", "anna");
-        assert_eq!(attempts.wait_at(&anna, begin), None);
+        assert_eq!(attempts.turn_at(&anna, begin), Ok(Turn::First));
+        assert_eq!(attempts.failed_at(anna.clone(), begin), 1);
         let mut now = begin;
-        for expected in [1, 2, 4, 8, 16, 16, 16] {
-            attempts.failed_at(anna.clone(), now);
-            assert_eq!(attempts.wait_at(&anna, now), Some(Duration::from_secs(expected)));
+        for (expected, count) in [1, 2, 4, 8, 16, 16, 16].into_iter().zip(2..) {
+            // Who comes beside the one that has just had its turn waits as well.
+            assert_eq!(attempts.turn_at(&anna, now), Err(Duration::from_secs(expected)));
             for other in [source("10.0.0.2", "anna"), source("10.0.0.1", "bert"), Source::new(None, "anna")] {
-                assert_eq!(attempts.wait_at(&other, now), None, "nobody else waits");
+                assert_eq!(attempts.turn_at(&other, now), Ok(Turn::First), "nobody else waits");
             }
             now += Duration::from_secs(expected);
-            assert_eq!(attempts.wait_at(&anna, now), None);
+            assert_eq!(attempts.turn_at(&anna, now), Ok(Turn::Counted(count)));
         }
         attempts.succeeded(&anna);
         assert_eq!(attempts.failed_at(anna.clone(), now), 1);

@@ -3,9 +3,10 @@
 //! In SQL and in shell commands (`system ok`), `$DIR` is an empty directory that lasts as long as the file, and
 //! `$CSV` is `tests/csv`. `SLT=part cargo test -p longshore-engine --test engine slt` runs only files whose path has `part`.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
@@ -19,15 +20,14 @@ use tokio::runtime::Runtime;
 
 const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
 
-/// The directory of the file that runs: shell commands are run without a connection.
-static DIRECTORY: Mutex<PathBuf> = Mutex::new(PathBuf::new());
+thread_local! {
+    /// The directory of the file that runs on this thread: shell commands are run without a connection.
+    static DIRECTORY: RefCell<PathBuf> = const { RefCell::new(PathBuf::new()) };
+}
 
 /// The name of a durable database, and of what a file has for `$DIR`, beside each other.
 const DURABLE: &str = "database";
 const FILES: &str = "files";
-
-/// Held by the test whose files run: there is one directory at a time.
-static RUNNING: Mutex<()> = Mutex::new(());
 
 /// A session on the database of a file, which has a directory of its own.
 struct Connection {
@@ -86,7 +86,7 @@ impl AsyncDB for Connection {
     }
 
     async fn run_command(mut command: Command) -> std::io::Result<Output> {
-        let directory = DIRECTORY.lock().expect("no test panics with the lock").clone();
+        let directory = DIRECTORY.with_borrow(PathBuf::clone);
         command.env("DIR", directory).env("CSV", format!("{TESTS}/csv")).output()
     }
 }
@@ -225,7 +225,6 @@ fn run_files_then(
     open: impl Fn(Config, &Path) -> Arc<Database>,
     check: impl Fn(Arc<Database>, &Path, &Runtime) -> Result<(), String>,
 ) {
-    let _one = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let root = PathBuf::from(format!("{TESTS}/sql"));
     let mut files = Vec::new();
     files_below(&root, &mut files);
@@ -239,7 +238,7 @@ fn run_files_then(
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
         let path = directory.path().join(FILES);
         std::fs::create_dir(&path).expect("a directory can be made");
-        DIRECTORY.lock().expect("no test panics with the lock").clone_from(&path);
+        DIRECTORY.set(path.clone());
         let database = open(config.clone(), &path);
         let mut runner = Runner::new(|| async { Ok(Connection::open(&database, &path)) });
         if let Err(error) = runtime.block_on(runner.run_file_async(file)) {

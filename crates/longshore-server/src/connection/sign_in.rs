@@ -42,7 +42,7 @@ async fn by_password(wire: &mut Wire, shared: &Shared, user: &str, origin: Origi
     let last = response(wire).await?;
     let last = std::str::from_utf8(&last).map_err(|_| malformed("malformed SCRAM message"))?;
     let source = Source::new(origin.address(), user);
-    shared.attempts.turn(&source).await;
+    let turn = shared.attempts.turn(&source).await;
     match exchange.finish(last) {
         Ok(proof) => {
             shared.attempts.succeeded(&source);
@@ -51,7 +51,7 @@ async fn by_password(wire: &mut Wire, shared: &Shared, user: &str, origin: Origi
         }
         Err(why) => {
             if why == Refused::WrongPassword {
-                let attempts = shared.attempts.failed(source);
+                let attempts = shared.attempts.failed(source, turn);
                 tracing::warn!(target: "longshore::connection", user, peer = %origin, attempts, "wrong password");
             }
             Err(refused(user)(why))
