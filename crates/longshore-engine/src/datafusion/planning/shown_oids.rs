@@ -67,7 +67,7 @@ pub(in crate::datafusion) fn with_shown_columns(planner: &Planner, plan: Logical
 fn of_node(planner: &Planner, node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     match node {
         LogicalPlan::RecursiveQuery(query) => with_same_types(planner, query).map(Transformed::yes),
-        LogicalPlan::Union(union) => as_the_first(planner, union).map(Transformed::yes),
+        LogicalPlan::Union(union) => as_the_first(planner, &union).map(Transformed::yes),
         node => of_expressions(planner, node),
     }
 }
@@ -95,7 +95,7 @@ fn with_same_types(planner: &Planner, mut query: RecursiveQuery) -> Result<Logic
 }
 
 /// A UNION whose columns are of the types that its first query tells.
-fn as_the_first(planner: &Planner, union: Union) -> Result<LogicalPlan> {
+fn as_the_first(planner: &Planner, union: &Union) -> Result<LogicalPlan> {
     let first = Arc::clone(union.inputs[0].schema());
     let is_same = |input: &LogicalPlan| {
         let fields = input.schema().fields().iter().zip(first.fields());
