@@ -134,7 +134,7 @@ impl Error {
         if !is_violation || self.details().table.is_some() {
             return self;
         }
-        let details = ErrorDetails { table: Some(table.to_owned()), ..self.details().clone() };
+        let details = ErrorDetails { table: Some(shown_names(table)), ..self.details().clone() };
         self.about(details)
     }
 

@@ -3,6 +3,8 @@
 use longshore_load::{BadField, DuplicateKey, LoadError, MissingReference, RecordPlace, ReferringRecord};
 use longshore_storage::TransactionError;
 
+use super::shown_names;
+
 /// What an [`Error`](crate::Error) is about, as far as that is known. Table, column and constraint are those of PostgreSQL's
 /// error fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -83,12 +85,12 @@ impl From<&LoadError> for ErrorDetails {
                     ReferringRecord::Text(bad) => Self::of_field(bad),
                     ReferringRecord::Place(place) => Self::of_record(place),
                 };
-                Self { table: Some(error.relation.clone()), constraint: Some(error.constraint.clone()), ..record }
+                Self { table: Some(shown_names(&error.relation)), constraint: Some(error.constraint.clone()), ..record }
             }
             LoadError::Duplicate(duplicate) => {
                 let DuplicateKey { relation, index, key, second, .. } = duplicate.as_ref();
                 Self {
-                    table: Some(relation.clone()),
+                    table: Some(shown_names(relation)),
                     constraint: Some(index.clone()),
                     value: Some(key.clone()),
                     ..Self::of_record(second)
@@ -116,19 +118,21 @@ impl From<&TransactionError> for ErrorDetails {
     fn from(error: &TransactionError) -> Self {
         match error {
             TransactionError::Duplicate { relation, index, key, .. } => Self {
-                table: Some(relation.clone()),
+                table: Some(shown_names(relation)),
                 constraint: Some(index.clone()),
                 value: Some(key.clone()),
                 ..Self::NONE
             },
-            TransactionError::ForeignKey(error) => {
-                Self { table: Some(error.relation.clone()), constraint: Some(error.constraint.clone()), ..Self::NONE }
-            }
+            TransactionError::ForeignKey(error) => Self {
+                table: Some(shown_names(&error.relation)),
+                constraint: Some(error.constraint.clone()),
+                ..Self::NONE
+            },
             TransactionError::NotNull { relation, column } => {
-                Self { table: Some(relation.clone()), column: Some(column.clone()), ..Self::NONE }
+                Self { table: Some(shown_names(relation)), column: Some(column.clone()), ..Self::NONE }
             }
             TransactionError::TooLong { relation, column, value, .. } => Self {
-                table: Some(relation.clone()),
+                table: Some(shown_names(relation)),
                 column: Some(column.clone()),
                 value: Some(value.clone()),
                 ..Self::NONE

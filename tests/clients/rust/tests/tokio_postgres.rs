@@ -8,7 +8,7 @@ use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Utc};
 use futures::{SinkExt, TryStreamExt};
 use tokio_postgres::binary_copy::{BinaryCopyInWriter, BinaryCopyOutStream};
 use tokio_postgres::error::{ErrorPosition, SqlState};
-use tokio_postgres::types::{FromSqlOwned, Kind, ToSql, Type};
+use tokio_postgres::types::{FromSqlOwned, ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, IsolationLevel, NoTls, SimpleQueryMessage};
 
 /// A query that does not end by itself in any time.
@@ -77,23 +77,28 @@ async fn values_of_every_type_come_back() {
     comes_back(&client, "jsonb", json).await;
 }
 
-/// What a client looks up about types that it does not know.
+/// Enumerations are texts to clients, domains what they are over.
 #[tokio::test(flavor = "multi_thread")]
-async fn types_of_users_are_found() {
+async fn types_of_users_are_those_below_them() {
     let client = connect("rust_types").await;
     client
         .batch_execute("CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE DOMAIN positive AS int CHECK (value > 0)")
         .await
         .unwrap();
     client.batch_execute("CREATE TABLE t (m mood, ms mood[], p positive)").await.unwrap();
-    let statement = client.prepare("SELECT m, ms, p FROM t WHERE m = $1").await.unwrap();
-    let variants = Kind::Enum(vec!["sad".to_owned(), "ok".to_owned()]);
-    assert_eq!(statement.params()[0].kind(), &variants);
-    assert_eq!(statement.columns()[0].type_().kind(), &variants);
-    let Kind::Array(member) = statement.columns()[1].type_().kind() else { panic!("{:?}", statement.columns()[1]) };
-    assert_eq!(member.name(), "mood");
-    assert_eq!(statement.columns()[2].type_(), &Type::INT4, "as PostgreSQL, a column of a domain has its base type");
-    assert_eq!(statement.columns()[0].name(), "m");
+    client.execute("INSERT INTO t VALUES ($1, $2, $3)", &[&"sad", &vec!["ok", "sad"], &7i32]).await.unwrap();
+    let row = client.query_one("SELECT m, ms, p FROM t WHERE m = $1", &[&"sad"]).await.unwrap();
+    assert_eq!(
+        (row.get::<_, &str>(0), row.get::<_, Vec<&str>>(1), row.get::<_, i32>(2)),
+        ("sad", vec!["ok", "sad"], 7)
+    );
+    assert_eq!(row.columns()[2].type_(), &Type::INT4);
+    for (mood, positive, code) in
+        [("glad", 1, SqlState::INVALID_TEXT_REPRESENTATION), ("ok", -1, SqlState::CHECK_VIOLATION)]
+    {
+        let error = client.execute("INSERT INTO t (m, p) VALUES ($1, $2)", &[&mood, &positive]).await.unwrap_err();
+        assert_eq!(error.code(), Some(&code), "{error:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -148,7 +153,7 @@ async fn copy_both_ways_as_text_and_binary() {
     for piece in ["1,\"a\n", "\"\"b\"\"\"\r\n2", ",\n"] {
         sink.send(Bytes::from_static(piece.as_bytes())).await.unwrap();
     }
-    assert_eq!(sink.finish().await.unwrap(), 2);
+    assert_eq!(sink.as_mut().finish().await.unwrap(), 2);
     let sink = client.copy_in("COPY t FROM STDIN (FORMAT binary)").await.unwrap();
     let mut writer = Box::pin(BinaryCopyInWriter::new(sink, &[Type::INT8, Type::TEXT, Type::TIMESTAMPTZ]));
     for key in 3i64..10_000 {
@@ -172,7 +177,7 @@ async fn copy_both_ways_as_text_and_binary() {
     let sink = client.copy_in::<_, Bytes>("COPY t (k) FROM STDIN").await.unwrap();
     let mut sink = Box::pin(sink);
     sink.send(Bytes::from_static(b"20001\nx\n")).await.unwrap();
-    let error = sink.finish().await.unwrap_err();
+    let error = sink.as_mut().finish().await.unwrap_err();
     assert_eq!(error.code(), Some(&SqlState::INVALID_TEXT_REPRESENTATION));
     assert_eq!(client.query_one_scalar::<i64, _>("SELECT count(*) FROM t", &[]).await.unwrap(), 9_999);
 }
