@@ -13,6 +13,7 @@ mod fuzz;
 mod interleave;
 mod neon;
 mod python;
+mod python_environment;
 mod regression;
 mod sanitizer;
 mod threads;

@@ -4,28 +4,16 @@
 //! `cargo test --workspace` has built, as in the demo's step.
 
 use super::Outcome;
+use super::python_environment::{program, python_environment};
 use crate::shell::{cargo, command, run, target};
 
 pub(super) fn step() -> Result<Outcome, String> {
     run(&mut cargo(&["test", "--locked", "--workspace", "--no-run", "--quiet"]))?;
-    let environment = target().join("clients");
-    let python = environment.join("bin/python");
-    let mut create = command("python3");
-    create.args(["-m", "venv"]).arg(&environment);
-    let mut install = command(&python.display().to_string());
-    install.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "-r",
-        "tests/clients/requirements.txt",
-    ]);
-    if let Err(error) = run(&mut create).and_then(|()| run(&mut install)) {
-        return Ok(Outcome::Skipped(format!("Python's packages cannot be installed here: {error}")));
-    }
-    let mut tests = command(&python.display().to_string());
+    let environment = match python_environment("clients", "tests/clients/requirements.txt") {
+        Ok(environment) => environment,
+        Err(reason) => return Ok(Outcome::Skipped(reason)),
+    };
+    let mut tests = command(&program(&environment, "python"));
     tests.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/clients"]);
     tests.env("LONGSHORE", target().join("debug/longshore")).env("PYTHONDONTWRITEBYTECODE", "1");
     run(&mut tests)?;
