@@ -11,6 +11,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 use longshore_engine::{BuiltinType, Texts, TypeId, is_null};
+use longshore_time::calendar::{MICROS_PER_DAY, civil};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDate, PyDateTime, PyDict, PyList, PyTime, PyTuple, PyTzInfo};
 use pyo3::{IntoPyObjectExt, intern};
@@ -159,22 +160,9 @@ fn element_of(oid: u32) -> u32 {
     }
 }
 
-const MICROS_PER_DAY: i64 = 86_400_000_000;
-
 /// Year, month and day of so many days since 1970; `None` where Python has no such year.
-fn civil(days: i64) -> Option<(i32, u8, u8)> {
-    // Howard Hinnant's algorithm: years begin in March, and eras have 400 years.
-    if !(-719_162..=2_932_896).contains(&days) {
-        return None;
-    }
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+fn python_date(days: i64) -> Option<(i32, u8, u8)> {
+    let (year @ 1..=9999, month, day) = civil(days) else { return None };
     Some((i32::try_from(year).ok()?, u8::try_from(month).ok()?, u8::try_from(day).ok()?))
 }
 
@@ -187,7 +175,7 @@ fn beyond(py: Python<'_>, what: &str) -> PyErr {
 }
 
 fn date(py: Python<'_>, days: i64) -> PyResult<Bound<'_, PyAny>> {
-    let (year, month, day) = civil(days).ok_or_else(|| beyond(py, "date"))?;
+    let (year, month, day) = python_date(days).ok_or_else(|| beyond(py, "date"))?;
     Ok(PyDate::new(py, year, month, day)?.into_any())
 }
 
@@ -207,7 +195,7 @@ fn time(py: Python<'_>, micros: i64) -> PyResult<Bound<'_, PyAny>> {
 }
 
 fn timestamp<'py>(py: Python<'py>, micros: i64, zone: Option<&Bound<'py, PyTzInfo>>) -> PyResult<Bound<'py, PyAny>> {
-    let (year, month, day) = civil(micros.div_euclid(MICROS_PER_DAY)).ok_or_else(|| beyond(py, "timestamp"))?;
+    let (year, month, day) = python_date(micros.div_euclid(MICROS_PER_DAY)).ok_or_else(|| beyond(py, "timestamp"))?;
     let (hour, minute, second, micros) = clock(micros.rem_euclid(MICROS_PER_DAY));
     Ok(PyDateTime::new(py, year, month, day, hour, minute, second, micros, zone)?.into_any())
 }
