@@ -33,6 +33,7 @@ mod target;
 mod text;
 mod text_memo;
 mod time;
+mod unquote;
 mod unusual;
 mod uuid;
 mod variants;

@@ -58,6 +58,25 @@ pub(crate) trait SimdLevel: Copy {
     /// 64 bytes can be read at `text`; the CPU runs the instructions.
     unsafe fn high(text: *const u8) -> u64;
 
+    /// Stores those of 64 bytes that `keep` has a bit for, one behind the other; what is behind them is overwritten, up to 64
+    /// bytes in all.
+    ///
+    /// # Safety
+    ///
+    /// 64 bytes can be read at `text` and stored at `to`; the CPU runs the instructions.
+    #[inline(always)]
+    unsafe fn compress(text: *const u8, keep: u64, to: *mut u8) {
+        let (mut from, mut stored) = (0, 0);
+        while from < 64 && keep >> from != 0 {
+            from += (keep >> from).trailing_zeros() as usize;
+            let run = (!(keep >> from)).trailing_zeros() as usize;
+            // SAFETY: as the caller promises; a run is no longer than what is left of the 64 bytes.
+            unsafe { std::ptr::copy_nonoverlapping(text.add(from), to.add(stored), run) };
+            stored += run;
+            from += run;
+        }
+    }
+
     /// Stores a view: the 12 bytes at `content` that `mask` keeps, behind 4 bytes of zeros, or-ed with the words `low`
     /// and `high`.
     ///

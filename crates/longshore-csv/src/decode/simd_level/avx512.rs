@@ -2,7 +2,10 @@
 
 #![allow(clippy::cast_ptr_alignment, reason = "all loads and stores are unaligned ones")]
 
-use std::arch::x86_64::{__m512i, _mm512_cmpeq_epi8_mask, _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_set1_epi8};
+use std::arch::x86_64::{
+    __m512i, _mm512_cmpeq_epi8_mask, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_movepi8_mask,
+    _mm512_set1_epi8, _mm512_storeu_si512,
+};
 
 use super::{Avx2, SimdLevel};
 
@@ -39,6 +42,15 @@ impl SimdLevel for Avx512 {
     unsafe fn high(text: *const u8) -> u64 {
         // SAFETY: as the caller promises.
         unsafe { _mm512_movepi8_mask(_mm512_loadu_si512(text.cast::<__m512i>())) }
+    }
+
+    #[inline(always)]
+    unsafe fn compress(text: *const u8, keep: u64, to: *mut u8) {
+        // SAFETY: as the caller promises. Compressed in a register: the form that stores is slow on some CPUs.
+        unsafe {
+            let kept = _mm512_maskz_compress_epi8(keep, _mm512_loadu_si512(text.cast::<__m512i>()));
+            _mm512_storeu_si512(to.cast::<__m512i>(), kept);
+        }
     }
 
     #[inline(always)]

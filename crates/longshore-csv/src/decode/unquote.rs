@@ -1,0 +1,95 @@
+//! Takes the quotes off a field whose quotes are escaped by doubling, 64 bytes at a time.
+//!
+//! Quotes toggle. A quote that is met outside, right behind another one, is the second of a doubled one: it is content,
+//! and all other quotes go. The slow twin is `decode/quoted.rs`.
+
+use super::simd_level::SimdLevel;
+use crate::PADDING;
+
+/// Stores the content of a field where `to` says, and returns its length, which is no more than that of the field. Up to
+/// [`PADDING`] bytes behind the content are overwritten.
+///
+/// # Safety
+///
+/// `len` and [`PADDING`] bytes can be read at `field`, and as many stored at `to`; the CPU runs the instructions of `T`.
+#[inline(always)]
+pub(super) unsafe fn unquote<T: SimdLevel>(field: *const u8, len: usize, quote: u8, to: *mut u8) -> usize {
+    // All bits where what comes next is inside quotes; one bit where the byte before was a quote.
+    let (mut inside, mut after_quote) = (0_u64, 0_u64);
+    let (mut read, mut written) = (0, 0);
+    while read < len {
+        let bytes = PADDING.min(len - read);
+        let within = u64::MAX >> (PADDING - bytes);
+        // SAFETY: a block begins within the field, and no more is written than was read, but for the padding.
+        unsafe {
+            let quotes = T::equal(field.add(read), quote) & within;
+            if quotes == 0 {
+                std::ptr::copy_nonoverlapping(field.add(read), to.add(written), PADDING);
+                (written, read, after_quote) = (written + bytes, read + bytes, 0);
+                continue;
+            }
+            let toggled = prefix_xor(quotes) ^ inside;
+            let doubled = quotes & (quotes << 1 | after_quote) & toggled;
+            let content = !quotes & within | doubled;
+            T::compress(field.add(read), content, to.add(written));
+            written += content.count_ones() as usize;
+            inside = ((toggled as i64) >> 63) as u64;
+            after_quote = quotes >> 63;
+        }
+        read += bytes;
+    }
+    written
+}
+
+/// Each bit and all below it, by exclusive or: set from each odd bit to the one behind it.
+#[inline(always)]
+fn prefix_xor(mut bits: u64) -> u64 {
+    for shift in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << shift;
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Dialect;
+    use crate::decode::quoted;
+    use crate::decode::simd_level::Portable;
+    #[cfg(target_arch = "x86_64")]
+    use crate::decode::simd_level::{Avx2, Avx512};
+
+    fn check<T: SimdLevel>() {
+        let (mut random, mut scratch) = (1_u64, Vec::new());
+        let mut below = |bound: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % bound
+        };
+        for _ in 0..20_000 {
+            let (len, quotes) = (below(300) as usize, 1 + below(20));
+            let mut field: Vec<u8> =
+                (0..len).map(|_| if below(quotes) == 0 { b'"' } else { b'a' + below(26) as u8 }).collect();
+            // Quotes in the padding count for nothing.
+            field.resize(len + PADDING, b'"');
+            let mut stored = vec![0; len + PADDING];
+            // SAFETY: both have room for the padding, and the caller checked the CPU.
+            let written = unsafe { unquote::<T>(field.as_ptr(), len, b'"', stored.as_mut_ptr()) };
+            let (expected, _) = quoted::content(&field[..len], &Dialect::default(), &mut scratch);
+            assert_eq!(&stored[..written], expected, "{}", field[..len].escape_ascii());
+        }
+    }
+
+    #[test]
+    fn every_level_takes_off_what_the_slow_twin_does() {
+        check::<Portable>();
+        #[cfg(target_arch = "x86_64")]
+        {
+            if crate::Kernel::Avx2.is_available() {
+                check::<Avx2>();
+            }
+            if crate::Kernel::Avx512.is_available() {
+                check::<Avx512>();
+            }
+        }
+    }
+}
