@@ -6,8 +6,8 @@
 //! system before an allocation is refused. What waits beyond a small bound is marked as free to take
 //! (`MADV_FREE`): the system takes such pages when it runs short, and else leaves them as they are.
 //!
-//! Not here: which of the waiting blocks is taken (`memory/free.rs`), system calls (`memory/mapping.rs`), how blocks
-//! are cut into columns (`arena.rs`).
+//! Not here: which of the waiting blocks is taken (`memory/free.rs`), system calls (`memory/mapping.rs`), which pages are
+//! asked for (`memory/pages.rs`), how blocks are cut into columns (`arena.rs`).
 
 use std::fmt;
 use std::sync::{Arc, PoisonError};
@@ -17,6 +17,8 @@ use crate::sync::brief::{Mutex, MutexGuard};
 mod error;
 mod free;
 mod mapping;
+#[cfg(all(target_os = "linux", not(feature = "exact-blocks")))]
+mod pages;
 mod reservation;
 
 pub use error::OutOfMemory;

@@ -3,6 +3,9 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+#[cfg(all(target_os = "linux", not(feature = "exact-blocks")))]
+use super::pages;
+
 /// What a huge page holds; larger blocks are aligned to it.
 pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
 
@@ -11,7 +14,7 @@ pub(super) const SMALL_PAGE_BYTES: usize = 64 << 10;
 
 const _: () = assert!(HUGE_PAGE_BYTES.is_multiple_of(SMALL_PAGE_BYTES));
 
-/// A run of anonymous memory, owned. Of 2 MiB or more: aligned to 2 MiB and advised to take huge pages.
+/// A run of anonymous memory, owned. Of 2 MiB or more: aligned to 2 MiB and advised to take huge pages, or not (`pages`).
 ///
 /// It may be a part of what the system mapped at a time, or consist of several such parts: the system calls go by
 /// addresses.
@@ -96,13 +99,13 @@ impl Mapping {
             if slack > lead {
                 libc::munmap(start.wrapping_add(bytes).cast(), slack - lead);
             }
-            // Advice only: without huge pages everything works, slower.
-            #[cfg(target_os = "linux")]
-            if slack > 0 {
-                libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE);
-            }
         }
-        Some(Mapping { start: NonNull::new(start)?, bytes: AtomicUsize::new(bytes) })
+        let start = NonNull::new(start)?;
+        #[cfg(target_os = "linux")]
+        if slack > 0 {
+            pages::advise(start, bytes);
+        }
+        Some(Mapping { start, bytes: AtomicUsize::new(bytes) })
     }
 
     /// Splits off the bytes from about `keep` on as a mapping of their own.
