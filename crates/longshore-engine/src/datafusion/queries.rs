@@ -16,6 +16,7 @@ use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::execution::SessionState;
+use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt};
 use longshore_load::{Control, RejectSummary};
@@ -38,12 +39,14 @@ use super::hidden_names::TARGET;
 use super::parallel_reader::ParallelReader;
 use super::planning::function_registry::Functions;
 use super::planning::long_statements::{logical, physical};
+use super::planning::names::Names;
 use super::planning::origin;
 use super::planning::plan::{reads_only, rows_of_insert};
-use super::planning::plan_cache::{Bound, Keep, Parameters, State};
+use super::planning::plan_cache::{Bound, Found, GenericPlan, Keep, Parameters, Plan, State};
 use super::planning::planner::{Optimized, Planner};
 use super::planning::rules::Checks;
 use super::request::{Appended, Appending, Changing, ExecutionContext, NamedInputs, NamedRows};
+use super::scan::table::RelationTable;
 use super::{context, scan};
 use crate::activity::TempFiles;
 use crate::catalog::{Catalog, Rules, Table};
@@ -125,7 +128,10 @@ impl Queries {
 
     /// Starts a query, EXPLAIN or SHOW; the rows are made while they are read.
     pub(crate) async fn query(&self, statement: Statement, context: &ExecutionContext<'_>) -> Result<RowStream, Error> {
-        self.run_query(self.planner(context), statement, context).await
+        if let Some(rows) = Box::pin(self.run_generic(&statement, &NamedInputs::default(), context)).await? {
+            return Ok(rows);
+        }
+        Box::pin(self.run_query(self.planner(context), statement, context)).await
     }
 
     /// Starts a query that also reads `inputs`.
@@ -135,6 +141,9 @@ impl Queries {
         inputs: NamedInputs<'_>,
         context: &ExecutionContext<'_>,
     ) -> Result<RowStream, Error> {
+        if let Some(rows) = Box::pin(self.run_generic(&statement, &inputs, context)).await? {
+            return Ok(rows);
+        }
         let mut planner = self.planner(context);
         if let Some(table) = inputs.target {
             planner.change(table);
@@ -206,7 +215,7 @@ impl Queries {
     ) -> Result<(Planner, Source, Arc<dyn ExecutionPlan>), Error> {
         planner.insert_into(table, rules)?;
         if let Some(parameters) = context.parameters {
-            if let Some(plan) = self.kept(&planner, &statement, Some(rules), parameters).await? {
+            if let Some((_, plan)) = self.kept(&planner, &statement, Some(rules), parameters).await? {
                 let physical = Box::pin(planner.physical_of_optimized(&plan)).await?;
                 return Ok((planner, Source::Optimized(plan), physical));
             }
@@ -226,7 +235,14 @@ impl Queries {
         context: &ExecutionContext<'_>,
     ) -> Result<RowStream, Error> {
         if let Some(parameters) = context.parameters {
-            if let Some(plan) = self.kept(&planner, &statement, None, parameters).await? {
+            if let Some((kept, plan)) = self.kept(&planner, &statement, None, parameters).await? {
+                if matches!(kept.take_generic(), Found::ToMake) {
+                    let types = origin::types(&plan.tree, &self.files.catalog);
+                    let told = |schema| told(&schema, &planner.transaction).unwrap_or(schema);
+                    kept.put_generic(
+                        Box::pin(GenericPlan::make(&kept, &planner, &parameters.values, types, told)).await,
+                    );
+                }
                 let physical = Box::pin(planner.physical_of_optimized(&plan)).await?;
                 return self.run(planner, Source::Optimized(plan), physical, context.control);
             }
@@ -340,23 +356,69 @@ impl Queries {
         parquet::read(path, schema, self.files.tuning.threads, control).await
     }
 
-    /// The plan of `statement` that was kept for its prepared statement, with the values in it, or is kept from now on;
-    /// `rules` are those of the table that it inserts into.
+    /// The rows of a prepared query by a generic plan; `None` where it is run by a plan of its own.
+    async fn run_generic(
+        &self,
+        statement: &Statement,
+        inputs: &NamedInputs<'_>,
+        context: &ExecutionContext<'_>,
+    ) -> Result<Option<RowStream>, Error> {
+        let (Some(parameters), transaction) = (context.parameters, context.transaction) else { return Ok(None) };
+        let numbers = transaction.numbers();
+        let is_plain = context.named.is_empty() && inputs.rows.is_empty() && inputs.source.is_none();
+        // What limits memory, and what keeps plans, is told of plans of their own.
+        let is_watched = numbers.query_limits().is_some() || numbers.keeps_plans();
+        if !is_plain || is_watched || self.is_memory_limited() {
+            return Ok(None);
+        }
+        let kept = self.state_of(transaction, None).and_then(|state| parameters.plans.get(statement, &state)).flatten();
+        let Some(kept) = kept else { return Ok(None) };
+        let Found::Plan(mut plan) = kept.take_generic() else { return Ok(None) };
+        let names = Names::new(Arc::clone(&self.files.catalog), Arc::clone(transaction));
+        if let Some(table) = inputs.target {
+            names.define(TARGET, Arc::new(RelationTable::with_rows(table, transaction)));
+        }
+        for (name, table) in &inputs.numbered {
+            names.define(name, Arc::new(RelationTable::with_rows(table, transaction)));
+        }
+        let mut rows = None;
+        if plan.bind(&names, &parameters.values)? {
+            if transaction.logs_reads() {
+                plan.log_reads();
+            }
+            rows = Some(plan.run(context.control).await?);
+        }
+        kept.put_generic(Some(*plan));
+        Ok(rows)
+    }
+
+    /// Whether queries may take so much memory and no more.
+    fn is_memory_limited(&self) -> bool {
+        !matches!(self.state.runtime_env().memory_pool.memory_limit(), MemoryLimit::Infinite)
+    }
+
+    /// What plans of prepared statements are kept by; `None` where none are used: texts among the values are read in UTC, and rows
+    /// that are registered may be others the next time.
+    fn state_of(&self, transaction: &StatementTransaction, rules: Option<&Arc<Rules>>) -> Option<State> {
+        let (time, numbers) = (transaction.time().settings, transaction.numbers());
+        if time.zone.fixed_offset() != Some(0) || numbers.registered.are_any() {
+            return None;
+        }
+        let (version, identity) = (self.files.catalog.version(), numbers.identity());
+        Some(State { version, rules: rules.cloned(), time, identity })
+    }
+
+    /// The plan of `statement` that was kept for its prepared statement, or is kept from now on, and the same with the values in
+    /// it; `rules` are those of the table that it inserts into.
     async fn kept(
         &self,
         planner: &Planner,
         statement: &Statement,
         rules: Option<&Arc<Rules>>,
         parameters: &Parameters<'_>,
-    ) -> Result<Option<Optimized>, Error> {
-        // Texts among the values are read in UTC; and rows that are registered may be others the next time.
-        let time = planner.transaction.time().settings;
-        if time.zone.fixed_offset() != Some(0) || planner.transaction.numbers().registered.are_any() {
-            return Ok(None);
-        }
+    ) -> Result<Option<(Arc<Plan>, Optimized)>, Error> {
         let Parameters { plans, values, .. } = parameters;
-        let identity = planner.transaction.numbers().identity();
-        let state = State { version: self.files.catalog.version(), rules: rules.cloned(), time, identity };
+        let Some(state) = self.state_of(&planner.transaction, rules) else { return Ok(None) };
         let kept = if let Some(kept) = plans.get(statement, &state) {
             kept
         } else {
@@ -370,7 +432,7 @@ impl Queries {
         };
         let Some(kept) = kept else { return Ok(None) };
         Ok(match planner.bound(&kept, values)? {
-            Bound::Plan(plan) => Some(*plan),
+            Bound::Plan(plan) => Some((kept, *plan)),
             Bound::Unfit => None,
             Bound::Stale => {
                 plans.forget(statement);
@@ -392,10 +454,7 @@ impl Queries {
         }
         let files = columnar::files_of(&plan);
         let types = origin::types(source.plan(), &self.files.catalog);
-        let headings = headed(&plan.schema());
-        let plain = headings.clone().unwrap_or_else(|| plan.schema());
-        let told = with_settings(&plain, &planner.transaction.time().settings).map(Arc::new);
-        let headings = told.or(headings);
+        let headings = told(&plan.schema(), &planner.transaction);
         let workers = self.pool.workers()?;
         let may_help = may_help(&planner, &plan);
         let kept = planner.transaction.numbers().keeps_plans().then(|| Arc::clone(&plan));
@@ -434,6 +493,13 @@ impl Queries {
             None => rows,
         })
     }
+}
+
+/// The schema of rows as their session is told it; `None` if that is the same.
+fn told(schema: &SchemaRef, transaction: &StatementTransaction) -> Option<SchemaRef> {
+    let headings = headed(schema);
+    let told = with_settings(headings.as_ref().unwrap_or(schema), &transaction.time().settings).map(Arc::new);
+    told.or(headings)
 }
 
 /// `schema` with the headings that are shown; `None` if they are all as they are.

@@ -10,6 +10,7 @@
 pub(super) mod access;
 pub(super) mod column_constraints;
 pub(super) mod enums;
+pub(super) mod generic;
 pub(super) mod loads;
 pub(super) mod morsels;
 pub(super) mod predicate;
@@ -103,6 +104,19 @@ impl RelationSource {
 
     fn log(&self) {
         self.reads.log(self.predicate.as_deref(), &self.projection.columns);
+    }
+
+    /// Leaves out rows for which one of `filters` is not true, which are over the table; an index may find those that are left.
+    fn filter(&mut self, filters: Vec<Arc<dyn PhysicalExpr>>) -> Result<()> {
+        let before = self.predicate.iter().flat_map(|predicate| predicate.conjuncts().map(Arc::clone));
+        let predicate = Predicate::new(before.chain(filters), &self.table)?;
+        self.access = Access::choose(&self.reads, &self.snapshot, &predicate).map(Arc::new);
+        if let Some(access) = &self.access {
+            let rows: usize = access.runs.iter().map(|run| run.rows).sum();
+            self.partitions = rows.div_ceil(MORSEL_ROWS).clamp(1, self.partitions);
+        }
+        self.predicate = Some(Arc::new(predicate));
+        Ok(())
     }
 }
 
@@ -225,14 +239,7 @@ impl DataSource for RelationSource {
         let offer = Offer::of_columns(filters, &self.projection)?;
         let mut source = self.clone();
         if !offer.rows.is_empty() {
-            let before = self.predicate.iter().flat_map(|p| p.conjuncts().map(Arc::clone));
-            let predicate = Predicate::new(before.chain(offer.rows), &self.table)?;
-            source.access = Access::choose(&self.reads, &self.snapshot, &predicate).map(Arc::new);
-            if let Some(access) = &source.access {
-                let rows: usize = access.runs.iter().map(|run| run.rows).sum();
-                source.partitions = rows.div_ceil(MORSEL_ROWS).clamp(1, self.partitions);
-            }
-            source.predicate = Some(Arc::new(predicate));
+            source.filter(offer.rows)?;
         }
         source.hints.extend(offer.chunks);
         Ok(FilterPushdownPropagation::with_parent_pushdown_result(offer.answers)

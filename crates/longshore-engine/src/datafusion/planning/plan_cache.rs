@@ -10,8 +10,10 @@
 //!
 //! Values that would not be the same ones in the types of the placeholders are not put there: such an execution is
 //! planned as if nothing had been prepared. Not here: which statements are prepared (`prepared`), how placeholders get
-//! their types (`placeholders`).
+//! their types (`placeholders`), plans that are run as they are, whatever the values (`generic_plan`).
 
+mod generic_plan;
+mod parameter;
 mod placeholders;
 #[cfg(test)]
 mod tests;
@@ -36,6 +38,8 @@ use longshore_value::decimal;
 use longshore_value::text::trim_char;
 use sqlparser::ast::{self, Statement};
 
+use generic_plan::GenericPlans;
+pub(in crate::datafusion) use generic_plan::{Found, GenericPlan};
 use placeholders::Written;
 pub(in crate::datafusion) use placeholders::{rewritten, untyped, with_types, without_casts};
 
@@ -97,6 +101,7 @@ pub(in crate::datafusion) struct Plan {
     optimized: Optimized,
     /// Whether it has functions that belong to the statement that they were planned in.
     has_own_functions: bool,
+    generic: GenericPlans,
 }
 
 /// Whether the plan of a statement is to be kept.
@@ -224,7 +229,20 @@ impl Plan {
         if !untyped(&tree)?.is_empty() {
             return Ok(None);
         }
-        Ok(without_rows(tree)?.map(|tree| Self { optimized: Optimized { tree, projects_last }, has_own_functions }))
+        Ok(without_rows(tree)?.map(|tree| {
+            let generic = GenericPlans::default();
+            Self { optimized: Optimized { tree, projects_last }, has_own_functions, generic }
+        }))
+    }
+
+    /// A generic plan, if there is one that nobody uses.
+    pub(in crate::datafusion) fn take_generic(&self) -> Found {
+        self.generic.take()
+    }
+
+    /// Keeps a generic plan that nobody uses any more; `None` says that there is none.
+    pub(in crate::datafusion) fn put_generic(&self, plan: Option<GenericPlan>) {
+        self.generic.put(plan);
     }
 
     /// The plan over the tables that `names` stand for, with the functions of its statement and with these values.

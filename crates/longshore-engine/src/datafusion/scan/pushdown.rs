@@ -50,7 +50,7 @@ impl Projection {
     }
 
     /// `expr` over what is returned, as an expression over the table.
-    fn unproject(&self, expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
+    pub(super) fn unproject(&self, expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
         let transformed = expr.transform(|node| {
             Ok(match node.downcast_ref::<Column>() {
                 Some(column) => {

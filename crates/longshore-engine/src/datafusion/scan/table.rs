@@ -85,6 +85,22 @@ impl RelationTable {
         self.reads.log(None, &columns);
     }
 
+    /// What it is called.
+    pub(in crate::datafusion) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The number of rows that the transaction sees.
+    pub(in crate::datafusion) fn rows(&self) -> usize {
+        self.snapshot.rows() as usize
+    }
+
+    /// A scan of its rows, with up to `threads` workers.
+    pub(super) fn source(&self, projection: Projection, fetch: Option<usize>, threads: usize) -> RelationSource {
+        let (snapshot, schema) = (Arc::clone(&self.snapshot), Arc::clone(&self.schema));
+        RelationSource::new(Arc::clone(&self.name), snapshot, schema, projection, fetch, self.reads.clone(), threads)
+    }
+
     /// The columns that are of an enumeration.
     pub(in crate::datafusion) fn enums(&self) -> &HashMap<usize, Arc<Enumeration>> {
         &self.enums
@@ -128,15 +144,7 @@ impl TableProvider for RelationTable {
         _filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let source = RelationSource::new(
-            Arc::clone(&self.name),
-            Arc::clone(&self.snapshot),
-            Arc::clone(&self.schema),
-            Projection::new(&self.schema, projection)?,
-            limit,
-            self.reads.clone(),
-            state.config().target_partitions(),
-        );
-        Ok(DataSourceExec::from_data_source(source))
+        let projection = Projection::new(&self.schema, projection)?;
+        Ok(DataSourceExec::from_data_source(self.source(projection, limit, state.config().target_partitions())))
     }
 }

@@ -1,0 +1,229 @@
+//! Generic plans answer as plans that are made for their values do, whichever execution it is and whatever has changed.
+
+use datafusion::arrow::util::pretty::pretty_format_batches;
+use futures::TryStreamExt;
+use longshore_storage::Datum;
+
+use super::Kept;
+use crate::prepared::Prepared;
+use crate::{Config, Database, Outcome, Session};
+
+const ROWS: i64 = 3000;
+
+/// Statements with parameters that are whole numbers, the last one a text; and whether their rows come in an order.
+const QUERIES: &[(&str, bool)] = &[
+    ("SELECT n + 1 AS m, s FROM t WHERE id = $1", true),
+    ("SELECT n + $2 AS m, s || $3 AS x FROM t WHERE id = $1", true),
+    ("SELECT id, coalesce(n, $2) AS n FROM t WHERE id = $1 AND s <> $3", true),
+    ("SELECT id, n FROM t WHERE id IN ($1, $2, $1 + 5)", false),
+    ("SELECT id, n FROM t WHERE id IN ($1, $2, 3, 4, 5, 6, 7)", false),
+    ("SELECT id, n FROM t WHERE id < 20 AND id NOT IN ($1, $2)", false),
+    ("SELECT id, n IN (1, $2, NULL) AS i, n NOT IN ($1, 2) AS o FROM t WHERE id = $1", true),
+    ("SELECT string_agg(s, $3 ORDER BY id) AS a, count(*) FILTER (WHERE n > $2) AS c FROM t WHERE id < $1", true),
+    ("SELECT id, n FROM t WHERE id BETWEEN $1 AND $1 + 7 ORDER BY n DESC, id", true),
+    ("SELECT id FROM t WHERE id > $1 ORDER BY s, id LIMIT 4", true),
+    ("SELECT id, s FROM t WHERE id = $1 OR id = $2 ORDER BY id", true),
+    ("SELECT count(*), sum(n), min(s), avg(n) FROM t WHERE id >= $1 AND id < $1 + $2", true),
+    ("SELECT sum(n) FROM u WHERE t_id = $1 AND n > 10", true),
+    ("SELECT n % 3 AS k, count(*) FROM u WHERE t_id = $1 GROUP BY n % 3", false),
+    ("SELECT n % 3 AS k FROM u WHERE t_id = $1 GROUP BY n % 3 HAVING count(*) > $2", false),
+    ("SELECT DISTINCT n % 2 AS k FROM u WHERE t_id IN ($1, $2)", false),
+    ("SELECT t.id, u.n FROM t JOIN u ON u.t_id = t.id WHERE t.id = $1", false),
+    ("SELECT t.id, u.n FROM t LEFT JOIN u ON u.t_id = t.id AND u.n > $2 WHERE t.id = $1", false),
+    ("SELECT a.id, b.id AS other FROM t a, t b WHERE a.id = $1 AND b.id = $2", true),
+    ("SELECT a.id, b.id AS other FROM t a JOIN t b ON a.n < b.n WHERE a.id = $1 AND b.id = $2", true),
+    ("SELECT a.id FROM t a JOIN t b ON a.id = b.id + 1 JOIN u ON u.t_id = b.id WHERE b.id = $1", false),
+    ("SELECT EXISTS (SELECT 1 FROM t WHERE id = $1) AS e", true),
+    ("SELECT EXISTS (SELECT 1 FROM u WHERE t_id = $1 AND n = $2) AND $3 <> 'b' AS e", true),
+    ("SELECT id FROM t WHERE id = $1 AND EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id AND u.t_id = $1)", true),
+    ("SELECT id FROM t WHERE id = $1 AND n IN (SELECT n FROM u WHERE t_id = $2)", true),
+    ("SELECT id, (SELECT max(n) FROM u WHERE t_id = $1) AS m FROM t WHERE id = $2", true),
+    ("SELECT CASE WHEN n > $2 THEN $3 ELSE s END AS c FROM t WHERE id = $1", true),
+    ("SELECT id FROM t WHERE id = $1 AND s LIKE $3", true),
+    ("SELECT id FROM t WHERE id = $1 AND (n = $2 OR $2 IS NULL)", true),
+    ("SELECT id FROM t WHERE id = $1 AND n IS NOT DISTINCT FROM $2", true),
+    ("SELECT id FROM t WHERE id = $1 AND c = $3", true),
+    ("SELECT 10 / n AS q FROM t WHERE id = $1", true),
+    ("SELECT id FROM t WHERE id = $1 UNION ALL SELECT n FROM u WHERE t_id = $1", false),
+    ("WITH x AS (SELECT id, n FROM t WHERE id = $1) SELECT x.id, y.n FROM x JOIN x y ON x.id = y.id", true),
+    ("SELECT id FROM t WHERE d = $1 AND id < $2", false),
+    ("SELECT id, n FROM t WHERE n < $1", false),
+    ("SELECT id, row_number() OVER (ORDER BY n) AS r FROM t WHERE id IN ($1, $2)", false),
+];
+
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+
+    fn number(&mut self) -> Datum<'static> {
+        match self.below(12) {
+            0 => Datum::Null,
+            1 => Datum::I64(-1),
+            2 => Datum::I64(ROWS),
+            3..8 => Datum::I64(self.below(20) as i64),
+            _ => Datum::I64(self.below(ROWS as u64) as i64),
+        }
+    }
+
+    fn text(&mut self) -> Datum<'static> {
+        [Datum::Null, Datum::Text("a"), Datum::Text("b"), Datum::Text("a%"), Datum::Text("")][self.below(5) as usize]
+    }
+}
+
+async fn run(session: &mut Session, sql: &str) {
+    session.execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+}
+
+/// The rows, or the error, as text.
+async fn told(outcome: Result<Outcome, crate::Error>, is_ordered: bool) -> String {
+    let rows = match outcome {
+        Ok(Outcome::Rows(rows)) => rows.try_collect::<Vec<_>>().await,
+        Ok(Outcome::Done { report, .. }) => return format!("{} rows", report.rows),
+        Err(error) => Err(error),
+    };
+    let batches = match rows {
+        Ok(batches) => batches,
+        Err(error) => return error.to_string(),
+    };
+    let text = pretty_format_batches(&batches).expect("they can be shown").to_string();
+    let mut lines: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).skip(1).map(str::trim_end).collect();
+    if !is_ordered {
+        lines.sort_unstable();
+    }
+    // Columns are as wide as their widest value.
+    lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join("\n")
+}
+
+fn with_literals(sql: &str, values: &[Datum<'_>]) -> String {
+    let mut text = sql.to_owned();
+    for (number, value) in values.iter().enumerate().rev() {
+        let literal = match value {
+            Datum::I64(value) => format!("({value}::bigint)"),
+            Datum::Text(value) => format!("('{value}'::text)"),
+            _ if number == 2 => "(NULL::text)".to_owned(),
+            _ => "(NULL::bigint)".to_owned(),
+        };
+        text = text.replace(&format!("${}", number + 1), &literal);
+    }
+    text
+}
+
+fn uses_generic_plan(prepared: &Prepared) -> bool {
+    prepared.plans.kept().iter().any(|kept| {
+        let Some(plan) = &kept.plan else { return false };
+        matches!(&*plan.generic.0.lock().expect("nobody panicked"), Kept::Idle(plans) if !plans.is_empty())
+    })
+}
+
+async fn filled() -> Session {
+    let database = Database::open(Config { threads: 2, ..Config::default() }).expect("a database opens");
+    let mut session = database.session();
+    for sql in [
+        "CREATE TABLE t (id BIGINT PRIMARY KEY, n BIGINT, s TEXT, c CHAR(3), d BIGINT)",
+        "CREATE TABLE u (id BIGINT PRIMARY KEY, t_id BIGINT, n BIGINT)",
+        "CREATE INDEX u_t ON u (t_id)",
+        "CREATE INDEX t_d ON t USING hash (d)",
+    ] {
+        run(&mut session, sql).await;
+    }
+    run(
+        &mut session,
+        &format!(
+            "INSERT INTO t SELECT g, nullif(g % 17, 5), chr(97 + (g % 3)::int), chr(97 + (g % 2)::int), g % 500 \
+             FROM generate_series(0, {}) AS x (g)",
+            ROWS - 1
+        ),
+    )
+    .await;
+    run(&mut session, "INSERT INTO u SELECT g, (g * 7) % 1000, g % 29 FROM generate_series(0, 4999) AS x (g)").await;
+    session
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn generic_plans_answer_as_others_do() {
+    let mut session = filled().await;
+    let mut numbers = Numbers(7);
+    let mut generic = 0;
+    for (sql, is_ordered) in QUERIES {
+        let count = (1..=3).rev().find(|number| sql.contains(&format!("${number}"))).expect("it has parameters");
+        let prepared = session.prepare(sql).expect(sql);
+        let mut used = false;
+        for round in 0..24 {
+            let values = [numbers.number(), numbers.number(), numbers.text()];
+            let values = &values[..count];
+            // An error ends a block.
+            let is_block = round % 8 == 5 && !sql.contains('/');
+            if is_block {
+                run(&mut session, "BEGIN").await;
+                run(&mut session, &format!("UPDATE t SET n = n + 1 WHERE id = {}", numbers.below(20))).await;
+                run(&mut session, &format!("INSERT INTO u VALUES ({}, 3, 4)", numbers.0 % 1_000_000_007 + 5000)).await;
+            }
+            let with_plan = told(session.execute_prepared(&prepared, values).await, *is_ordered).await;
+            used |= uses_generic_plan(&prepared);
+            let literal = with_literals(sql, values);
+            let expected = told(session.execute(&literal).await, *is_ordered).await;
+            assert_eq!(with_plan, expected, "round {round}: {literal}");
+            if is_block {
+                run(&mut session, if numbers.below(2) == 0 { "ROLLBACK" } else { "COMMIT" }).await;
+            }
+        }
+        generic += usize::from(used);
+    }
+    assert!(generic >= 26, "{generic} of {} queries had generic plans", QUERIES.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn generic_plans_find_what_is_changed() {
+    let mut session = filled().await;
+    for sql in [
+        "UPDATE t SET n = n * 2 + 1 WHERE id = $1 AND s <> $2",
+        "UPDATE t SET n = u.n FROM u WHERE u.t_id = t.id AND t.id = $1 AND $2 <> 'x'",
+        "DELETE FROM t WHERE id = $1 AND coalesce(s, '') <> $2",
+    ] {
+        let prepared = session.prepare(sql).expect("it is one");
+        let mut changed = 0;
+        for id in 0..40 {
+            let values = [Datum::I64(id * 3), Datum::Text(if id % 4 == 0 { "a" } else { "b" })];
+            run(&mut session, "BEGIN").await;
+            let count = told(session.execute_prepared(&prepared, &values).await, true).await;
+            let after = told(session.execute("SELECT count(*), sum(n) FROM t").await, true).await;
+            run(&mut session, "ROLLBACK").await;
+            run(&mut session, "BEGIN").await;
+            let text = sql.replace("$1", &(id * 3).to_string()).replace("$2", if id % 4 == 0 { "'a'" } else { "'b'" });
+            assert_eq!(count, told(session.execute(&text).await, true).await, "{text}");
+            assert_eq!(after, told(session.execute("SELECT count(*), sum(n) FROM t").await, true).await, "{text}");
+            run(&mut session, "ROLLBACK").await;
+            changed += usize::from(count != "0 rows");
+        }
+        assert!(changed > 5, "{sql}");
+        assert!(uses_generic_plan(&prepared), "{sql}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_sessions_share_a_statement() {
+    let session = filled().await;
+    let database = std::sync::Arc::clone(session.database());
+    let prepared = std::sync::Arc::new(session.prepare("SELECT n + $2 AS m FROM t WHERE id = $1").expect("it is one"));
+    let tasks: Vec<_> = (0..8_i64)
+        .map(|task| {
+            let (database, prepared) = (std::sync::Arc::clone(&database), std::sync::Arc::clone(&prepared));
+            tokio::spawn(async move {
+                let mut session = database.session();
+                for round in 0..200_i64 {
+                    let (id, add) = ((task * 331 + round * 7) % ROWS, task * 1000 + round);
+                    let rows = session.execute_prepared(&prepared, &[Datum::I64(id), Datum::I64(add)]).await;
+                    let expected = if id % 17 == 5 { "| |".to_owned() } else { format!("| {} |", id % 17 + add) };
+                    assert_eq!(told(rows, true).await, expected, "{id}");
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.expect("it ends");
+    }
+}
