@@ -127,7 +127,9 @@ pub(crate) fn main(arguments: &[&str]) -> Result<(), String> {
         }
     }
     summary(&report);
-    println!("ci passed in {}", seconds(started.elapsed()));
+    if report.len() > 1 {
+        println!("ci passed in {}", seconds(started.elapsed()));
+    }
     Ok(())
 }
 
