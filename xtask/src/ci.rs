@@ -2,15 +2,18 @@
 //!
 //! The order is cheapest first, and the steps share target folders so that DataFusion is compiled once to
 //! machine code (the tests) and once to metadata (clippy and the documentation). Sanitizer, emulator and fuzzer
-//! build only the crates below the engine, each in a folder of its own under `target/`.
+//! build only the crates below the engine, each in a folder of its own under `target/`. Behind the tests, two steps at a
+//! time run beside each other.
 
 mod absence;
+mod beside;
 mod book;
 mod clients;
 mod demo;
 mod features;
 mod fuzz;
 mod interleave;
+mod lints;
 mod neon;
 mod python;
 mod python_environment;
@@ -44,14 +47,21 @@ struct Step {
     fast: Option<Run>,
 }
 
-/// A step that `--fast` leaves out.
+/// A step that `--fast` leaves out: it runs beside others of its kind.
 const fn slow(name: &'static str, about: &'static str, run: Run) -> Step {
     Step { name, about, run, fast: None }
 }
 
-/// A step that `--fast` runs as well, perhaps less of it.
+/// A step that `--fast` runs as well, perhaps less of it. It runs alone: it builds what others use, or keeps every core busy.
 const fn fast(name: &'static str, about: &'static str, run: Run, fast: Run) -> Step {
     Step { name, about, run, fast: Some(fast) }
+}
+
+/// What came of a step.
+struct Came {
+    name: &'static str,
+    took: Duration,
+    result: Result<Outcome, String>,
 }
 
 /// Of the random texts, statements and histories, the part that `--fast` tries.
@@ -70,16 +80,17 @@ const STEPS: &[Step] = &[
     fast("absence", "promises of absence, crate by crate", absence::step, absence::step),
     fast("features", "every package builds the same DataFusion", features::step, features::step),
     fast("imports", "imports within each crate point down", imports_step, imports_step),
-    fast("clippy", "lints, warnings denied", clippy, clippy),
+    fast("clippy", "lints, warnings denied", lints::clippy, lints::clippy),
     fast("test", "all tests of the workspace", test, some_tests),
-    slow("regression", "PostgreSQL's regression files, compared with PostgreSQL", regression::step),
-    slow("clients", "programs that speak PostgreSQL's protocol, against the server", clients::step),
-    slow("python", "the Python package, its types and its tests", python::step),
-    slow("doc", "documentation of the libraries, warnings denied", doc),
-    slow("book", "the book is built without a warning", book::step),
+    // The longest first, so that the last two end together; what may be left out comes last.
     slow("asan", "low crates under AddressSanitizer", sanitizer::step),
+    slow("regression", "PostgreSQL's regression files, compared with PostgreSQL", regression::step),
     slow("threads", "transactions and index builds under ThreadSanitizer", threads::step),
+    slow("clients", "programs that speak PostgreSQL's protocol, against the server", clients::step),
     slow("interleave", "transactions and the log in interleavings that seeds choose", interleave::step),
+    slow("python", "the Python package, its types and its tests", python::step),
+    slow("doc", "documentation of the libraries, warnings denied", lints::doc),
+    slow("book", "the book is built without a warning", book::step),
     slow("neon", "csv and storage on emulated ARM", neon::step),
     slow("fuzz", "each fuzz target for a while", fuzz::step),
     slow("demo", "the demo at scale 0.01 under each kernel of this machine", demo::step),
@@ -99,36 +110,58 @@ pub(crate) fn main(arguments: &[&str]) -> Result<(), String> {
         return Ok(());
     };
     let started = Instant::now();
+    let late = |name: &str| {
+        let is_late = started.elapsed() > TIME_MAX && IF_THERE_IS_TIME.contains(&name);
+        is_late.then(|| format!("{} have passed; run it by itself: cargo xtask ci {name}", seconds(TIME_MAX)))
+    };
     let mut report = Vec::new();
-    for (step, run) in steps {
-        println!("\n==> {}: {}", step.name, step.about);
-        let began = Instant::now();
-        let is_late = started.elapsed() > TIME_MAX && IF_THERE_IS_TIME.contains(&step.name);
-        let result = if is_late { Ok(Outcome::Skipped(late(step.name))) } else { run() };
-        let took = seconds(began.elapsed());
-        match result {
-            Ok(Outcome::Passed) => {
-                println!("<== {}: passed in {took}", step.name);
-                report.push(format!("{:10} {took:>9}  passed", step.name));
-            }
-            Ok(Outcome::Skipped(reason)) => {
-                println!("<== {}: SKIPPED: {reason}", step.name);
-                report.push(format!("{:10} {took:>9}  SKIPPED: {reason}", step.name));
-            }
-            Err(error) => {
-                report.push(format!("{:10} {took:>9}  FAILED", step.name));
-                println!("\n{}", report.join("\n"));
-                return Err(format!("\nci failed at {}: {error}\nagain with: cargo xtask ci {}", step.name, step.name));
-            }
+    for group in steps.chunk_by(|(step, _), (next, _)| step.fast.is_none() && next.fast.is_none()) {
+        let came = match group {
+            [(step, run)] => vec![alone(step, *run, late(step.name))],
+            _ => beside::run(&group.iter().map(|(step, _)| step.name).collect::<Vec<_>>(), late)?,
+        };
+        report.extend(came.iter().map(line));
+        if let Some(Came { name, result: Err(error), .. }) = came.iter().find(|came| came.result.is_err()) {
+            summary(&report);
+            return Err(format!("\nci failed at {name}: {error}\nagain with: cargo xtask ci {name}"));
         }
     }
-    println!("\n{}", report.join("\n"));
-    println!("ci passed in {}", seconds(started.elapsed()));
+    summary(&report);
+    if report.len() > 1 {
+        println!("ci passed in {}", seconds(started.elapsed()));
+    }
     Ok(())
 }
 
-fn late(step: &str) -> String {
-    format!("{} have passed; run it by itself: cargo xtask ci {step}", seconds(TIME_MAX))
+/// Shows what came of the steps, if there were several.
+fn summary(report: &[String]) {
+    if report.len() > 1 {
+        println!("\n{}", report.join("\n"));
+    }
+}
+
+/// Runs a step, unless there is a reason to leave it out.
+fn alone(step: &Step, run: Run, skipped: Option<String>) -> Came {
+    println!("\n==> {}: {}", step.name, step.about);
+    let began = Instant::now();
+    let result = skipped.map_or_else(run, |reason| Ok(Outcome::Skipped(reason)));
+    let came = Came { name: step.name, took: began.elapsed(), result };
+    match &came.result {
+        Ok(Outcome::Passed) => println!("<== {}: passed in {}", came.name, seconds(came.took)),
+        Ok(Outcome::Skipped(reason)) => println!("<== {}: SKIPPED: {reason}", came.name),
+        Err(_) => {}
+    }
+    came
+}
+
+/// A line of the report.
+fn line(came: &Came) -> String {
+    let took = seconds(came.took);
+    match &came.result {
+        Ok(Outcome::Passed) => format!("{:10} {took:>9}  passed", came.name),
+        Ok(Outcome::Skipped(reason)) => format!("{:10} {took:>9}  SKIPPED: {reason}", came.name),
+        Err(_) => format!("{:10} {took:>9}  FAILED", came.name),
+    }
 }
 
 /// The steps to run, and what of them; `None` to list them.
@@ -180,11 +213,6 @@ fn fmt() -> Result<Outcome, String> {
     Ok(Outcome::Passed)
 }
 
-fn clippy() -> Result<Outcome, String> {
-    run(&mut cargo(&["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    Ok(Outcome::Passed)
-}
-
 fn test() -> Result<Outcome, String> {
     tests(SHARE)
 }
@@ -200,11 +228,6 @@ fn tests(share: &str) -> Result<Outcome, String> {
         test.env("LONGSHORE_TEST_SHARE", share);
     }
     run(&mut test)?;
-    Ok(Outcome::Passed)
-}
-
-fn doc() -> Result<Outcome, String> {
-    run(cargo(&["doc", "--locked", "--workspace", "--no-deps", "--lib"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     Ok(Outcome::Passed)
 }
 

@@ -79,6 +79,7 @@ pub(crate) mod unicode_escapes;
 pub(crate) mod unnamed;
 pub(crate) mod untyped;
 pub(crate) mod values_lists;
+pub(crate) mod visit;
 pub(crate) mod windows;
 pub(crate) mod with_scopes;
 mod without_effect;

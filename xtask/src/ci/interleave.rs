@@ -7,7 +7,9 @@ use super::Outcome;
 use crate::shell::{cargo, run, target};
 
 pub(super) fn step() -> Result<Outcome, String> {
-    let mut test = cargo(&["test", "--locked", "--package", "longshore-storage", "--features", "interleave"]);
+    // Most of the time goes into compiling, not into running.
+    let mut test = cargo(&["--config", "profile.dev.package.longshore-storage.opt-level=1", "test", "--locked"]);
+    test.args(["--package", "longshore-storage", "--features", "interleave"]);
     test.args(["--test", "interleave", "--test", "interleave_log", "--test", "interleave_waits"]);
     test.arg("--target-dir").arg(target().join("interleave"));
     run(&mut test)?;

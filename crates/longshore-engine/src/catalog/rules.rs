@@ -8,11 +8,12 @@ use std::ops::ControlFlow;
 
 use longshore_storage::{Column, ColumnType, ReferenceMatch, ReferenceTiming};
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, ReferentialAction, Value, Visit,
-    VisitMut, Visitor, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart, ReferentialAction, Value, Visitor,
+    VisitorMut,
 };
 
 use super::{Catalog, Key, SequenceDefinition};
+use crate::sql::visit::{Visit, VisitMut};
 use crate::sql::{build, in_text, names};
 
 /// The rules of a table.

@@ -10,11 +10,12 @@ use std::ops::ControlFlow;
 use longshore_storage::ColumnType;
 use sqlparser::ast::{
     ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    ObjectNamePart, Value, VisitMut, VisitorMut,
+    ObjectNamePart, Value, VisitorMut,
 };
 
 use super::{Check, Rules};
 use crate::sql::names::SEPARATOR;
+use crate::sql::visit::VisitMut;
 use crate::sql::{build, enum_types, names};
 
 /// `every_element(array, condition)` holds if all elements of an array obey a condition over [`ELEMENT`]. No statement calls it;

@@ -8,9 +8,10 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query,
-    Statement, Subscript, TableAliasColumnDef, TableFactor, Value, VisitMut, VisitorMut,
+    Statement, Subscript, TableAliasColumnDef, TableFactor, Value, VisitorMut,
 };
 
+use crate::sql::visit::VisitMut;
 use crate::sql::{build, headings, names};
 
 /// The element of an array at subscripts.

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{
     Array, ArrayElemTypeDef, BinaryOperator, DataType, DuplicateTreatment, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident, NormalizationForm, ObjectName, ObjectNamePart,
-    OrderByExpr, OrderByOptions, TrimWhereField, UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
+    OrderByExpr, OrderByOptions, TrimWhereField, UnaryOperator, Value, ValueWithSpan, VisitorMut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -18,6 +18,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use crate::sql::build::{binary, call, cast_as, number, value};
 use crate::sql::expressions::flow;
 use crate::sql::set_returning::OF_LISTS;
+use crate::sql::visit::VisitMut;
 use crate::{Error, ErrorKind};
 use reading::VARIADIC;
 pub(super) use reading::prefix;

@@ -8,9 +8,10 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr, Query, Select, SetExpr, Value, VisitMut, VisitorMut};
+use sqlparser::ast::{BinaryOperator, Expr, Query, Select, SetExpr, Value, VisitorMut};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use crate::sql::visit::VisitMut;
 use crate::{Error, ErrorKind};
 
 /// Tokens between two commas or parentheses of the same level, at most: no tree is deeper than that.

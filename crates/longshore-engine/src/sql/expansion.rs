@@ -7,9 +7,10 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Query, Statement, TableFactor, Visit, Visitor};
+use sqlparser::ast::{Expr, Query, Statement, TableFactor, Visitor};
 
 use crate::sql::names;
+use crate::sql::visit::Visit;
 use crate::{Error, ErrorKind};
 
 /// Relations that are read, at most. Those of subqueries in expressions count twice for each level of them, since the

@@ -3,7 +3,8 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Query, VisitMut, VisitorMut};
+use crate::sql::visit::VisitMut;
+use sqlparser::ast::{Expr, Query, VisitorMut};
 
 /// Gives each expression of `node` to `act`, behind its parts, but none of the queries within.
 ///

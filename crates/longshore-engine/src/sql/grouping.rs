@@ -5,7 +5,7 @@
 //! ROLLUP and CUBE stand for is put in their place.
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Select, Value, Visit,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Select, Value,
     Visitor,
 };
 use sqlparser::keywords::Keyword;
@@ -14,6 +14,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use crate::Error;
 use crate::sql::build;
 use crate::sql::tokens::is_keyword;
+use crate::sql::visit::Visit;
 
 /// Columns or lists of columns in CUBE, at most, as in PostgreSQL.
 const CUBE_MAX: usize = 12;

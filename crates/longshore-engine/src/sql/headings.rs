@@ -12,10 +12,11 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, DataType, Distinct, ExactNumberInfo, Expr, Function, Ident, Insert, ObjectName,
     ObjectNamePart, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TrimWhereField,
-    Visit, VisitMut, Visitor, VisitorMut,
+    Visitor, VisitorMut,
 };
 
 use crate::sql::call_syntax;
+use crate::sql::visit::{Visit, VisitMut};
 
 /// What is called nothing else.
 const UNNAMED: &str = "?column?";

@@ -6,7 +6,8 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Ident, SelectItem, SetExpr, Statement, TableFactor, VisitMut, VisitorMut};
+use crate::sql::visit::VisitMut;
+use sqlparser::ast::{Expr, Ident, SelectItem, SetExpr, Statement, TableFactor, VisitorMut};
 
 /// Writes the names of columns out that LATERAL queries have in their lists.
 pub(crate) fn write_out(statement: &mut Statement) {

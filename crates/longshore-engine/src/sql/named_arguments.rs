@@ -8,10 +8,11 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArguments, Ident,
-    Statement, Value, VisitMut, VisitorMut,
+    Statement, Value, VisitorMut,
 };
 
 use crate::sql::build;
+use crate::sql::visit::VisitMut;
 
 /// The beginnings of names of functions, and the parameters that have defaults.
 const DEFAULTS: [(&str, &[(&str, Default)]); 2] = [

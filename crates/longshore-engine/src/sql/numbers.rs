@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Distinct, Expr, Function, FunctionArguments, GroupByExpr, Insert, OrderByKind, Query, Select,
-    SetExpr, Statement, TableFactor, UnaryOperator, Value, VisitMut, VisitorMut, WindowType,
+    SetExpr, Statement, TableFactor, UnaryOperator, Value, VisitorMut, WindowType,
 };
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -19,6 +19,7 @@ use longshore_storage::ColumnType;
 
 use crate::Error;
 use crate::sql::build;
+use crate::sql::visit::VisitMut;
 
 /// Digits of whole numbers up to which the planner makes BIGINTs of them, whatever they are.
 const PLAIN_DIGITS_MAX: usize = 18;

@@ -5,9 +5,10 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
+use crate::sql::visit::VisitMut;
 use sqlparser::ast::{
     Array, ArrayElemTypeDef, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart,
-    Statement, Value, VisitMut, VisitorMut,
+    Statement, Value, VisitorMut,
 };
 
 use super::build;

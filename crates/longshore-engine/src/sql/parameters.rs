@@ -9,10 +9,11 @@ use std::sync::LazyLock;
 use longshore_load::DateTimeFormat;
 use longshore_storage::{ColumnType, Datum};
 use longshore_value::decimal;
-use sqlparser::ast::{DataType, Expr, Statement, Value, Visit, VisitMut, Visitor, VisitorMut};
+use sqlparser::ast::{DataType, Expr, Statement, Value, Visitor, VisitorMut};
 
 use crate::Error;
 use crate::sql::build;
+use crate::sql::visit::{Visit, VisitMut};
 
 static ISO: LazyLock<DateTimeFormat> = LazyLock::new(|| DateTimeFormat::new(&["iso"]).expect("the name of a format"));
 

@@ -14,13 +14,14 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, ExprWithAlias, Ident, LimitClause, NullInclusion, OrderBy, PivotValueSource, Query, SelectItem, SetExpr,
-    TableAlias, TableFactor, Visit, Visitor, WildcardAdditionalOptions,
+    TableAlias, TableFactor, Visitor, WildcardAdditionalOptions,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
 use crate::Error;
+use crate::sql::visit::Visit;
 use crate::sql::{build, names, parse_query, syntax};
 
 /// PIVOT or UNPIVOT as a statement.

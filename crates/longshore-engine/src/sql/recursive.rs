@@ -5,11 +5,12 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Cte, Expr, JoinOperator, Query, Select, SetExpr, TableFactor, TableWithJoins, visit_expressions};
+use sqlparser::ast::{Cte, Expr, JoinOperator, Query, Select, SetExpr, TableFactor, TableWithJoins};
 
 use crate::sql::expressions::each_own;
 use crate::sql::names;
 use crate::sql::references::relations_read;
+use crate::sql::visit::visit_expressions;
 use crate::{Error, ErrorKind};
 
 /// Aggregates, as far as they are likely to be tried over the rows of the last round.

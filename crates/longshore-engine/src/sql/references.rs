@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{ObjectName, Query, Statement, Visit, Visitor};
+use sqlparser::ast::{ObjectName, Query, Statement, Visitor};
 
 use crate::sql::names;
+use crate::sql::visit::{Visit, visit_relations};
 use crate::sql::with_scopes::WithScopes;
 
 /// Names of the relations that `query` reads, except those that it defines itself. A file in FROM is not a name.
@@ -23,7 +24,7 @@ pub(crate) fn names_read(query: &Query) -> BTreeSet<String> {
 /// All names of relations in `statement`, also those that it changes or defines itself.
 pub(crate) fn relations_named(statement: &Statement) -> Vec<String> {
     let mut found = Vec::new();
-    let _ = sqlparser::ast::visit_relations(statement, |name| {
+    let _ = visit_relations(statement, |name| {
         found.extend(names::relation(name));
         ControlFlow::<()>::Continue(())
     });

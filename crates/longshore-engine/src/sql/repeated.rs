@@ -11,12 +11,13 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, Statement, Visit,
-    VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
+    Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, Statement, Visitor,
+    VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::Error;
 use crate::sql::headings;
+use crate::sql::visit::{Visit, VisitMut};
 
 /// Gives columns of `query` their headings, and those that stand beside `*`, or have the name of an earlier one, names of
 /// their own, which nobody is shown.

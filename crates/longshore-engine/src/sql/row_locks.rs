@@ -7,13 +7,14 @@ use std::ops::{ControlFlow, Range};
 
 use longshore_storage::RowLock;
 use sqlparser::ast::{
-    LockClause, LockType, ObjectNamePart, Query, SetExpr, Statement, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+    LockClause, LockType, ObjectNamePart, Query, SetExpr, Statement, TableFactor, Visitor, VisitorMut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use crate::Error;
 use crate::sql::tokens::{is_keyword, is_said, is_word};
+use crate::sql::visit::{Visit, VisitMut};
 use crate::sql::{build, names};
 
 /// Stands between the parts of a name that says all of a lock; no name has it.

@@ -9,12 +9,12 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select,
-    SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor, UnaryOperator, Value, VisitMut,
-    VisitorMut,
+    SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor, UnaryOperator, Value, VisitorMut,
 };
 
 use crate::sql::build;
 use crate::sql::expressions::flow;
+use crate::sql::visit::{Visit, VisitMut};
 use crate::{Error, ErrorKind};
 
 /// What the query is called that is compared with a row.
@@ -297,7 +297,7 @@ fn check_no_aggregate(row: &[Expr]) -> Result<(), Error> {
             }
         }
     }
-    if row.iter().any(|part| sqlparser::ast::Visit::visit(part, &mut Aggregates).is_break()) {
+    if row.iter().any(|part| Visit::visit(part, &mut Aggregates).is_break()) {
         return Err(Error::unsupported(
             "a row of aggregates cannot be compared with a query; compute the aggregates in FROM first",
         ));

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, Select, SelectItem,
-    Statement, TableFactor, TableFunctionArgs, Visit, VisitMut, Visitor, VisitorMut,
+    Statement, TableFactor, TableFunctionArgs, Visitor, VisitorMut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -17,6 +17,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use crate::sql::expressions::each_own;
 use crate::sql::set_functions::{SET_RETURNING, UNNEST, function_called, is_set_call, is_set_returning};
 use crate::sql::tokens::{is_keyword, is_word};
+use crate::sql::visit::{Visit, VisitMut};
 use crate::sql::{build, set_returning_order};
 
 /// The function that an array is an argument of before its elements are rows.

@@ -9,13 +9,14 @@ use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{
     ExcludeSelectItem, Expr, Fetch, Ident, LimitClause, ObjectName, ObjectNamePart, OrderByExpr, OrderByKind, Query,
     Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, Value,
-    VisitMut, VisitorMut, WildcardAdditionalOptions,
+    VisitorMut, WildcardAdditionalOptions,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use crate::Error;
 use crate::sql::expressions::flow;
+use crate::sql::visit::VisitMut;
 use crate::sql::{grouping, pivot};
 
 /// Writes out what stands in `tree`.

@@ -9,12 +9,13 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{
     AccessExpr, Assignment, AssignmentTarget, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
     Insert, MergeAction, ObjectName, ObjectNamePart, OnConflictAction, OnInsert, Query, SetExpr, Statement, Subscript,
-    TableAliasColumnDef, TableFactor, Value, VisitMut, VisitorMut,
+    TableAliasColumnDef, TableFactor, Value, VisitorMut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use crate::sql::tokens::is_keyword;
+use crate::sql::visit::VisitMut;
 use crate::sql::{build, parse_expression};
 use crate::{Error, ErrorKind};
 

@@ -4,10 +4,11 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
+use crate::sql::visit::VisitMut;
 use sqlparser::ast::{
     BinaryOperator, CastKind, DataType, DateTimeField, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, Interval, IntervalFields, ObjectNamePart, Query, SetExpr, Statement, TimezoneInfo, TypedString,
-    UnaryOperator, Value, ValueWithSpan, Values, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
+    UnaryOperator, Value, ValueWithSpan, Values, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
 };
 
 use super::build::{call, written};

@@ -8,9 +8,10 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
+use crate::sql::visit::VisitMut;
 use sqlparser::ast::{
     DataType, ExactNumberInfo, Expr, JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr, Statement,
-    UnaryOperator, Value, VisitMut, VisitorMut,
+    UnaryOperator, Value, VisitorMut,
 };
 
 use super::build;

@@ -4,10 +4,11 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Query, SelectItem, SetExpr, Statement, UnaryOperator, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    Expr, Query, SelectItem, SetExpr, Statement, UnaryOperator, VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::sql::build::{alone, derived, query, quoted, select};
+use crate::sql::visit::VisitMut;
 
 /// Puts VALUES of other than plain literals in FROM: those of WITH, and those that the statement consists of.
 pub(crate) fn put_in_from(statement: &mut Statement) {

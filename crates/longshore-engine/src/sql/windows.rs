@@ -8,11 +8,12 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Distinct, Expr, Function, Ident, NamedWindowDefinition, NamedWindowExpr, OrderByKind, Query, Select, SetExpr,
-    Statement, VisitMut, VisitorMut, WindowSpec, WindowType,
+    Statement, VisitorMut, WindowSpec, WindowType,
 };
 
 use crate::sql::expressions::{each_own, flow};
 use crate::sql::names;
+use crate::sql::visit::VisitMut;
 use crate::{Error, ErrorKind};
 
 /// Writes out the windows of all queries in `statement`.

@@ -9,7 +9,7 @@ use longshore_storage::ColumnType;
 use sqlparser::ast::{
     Assignment, AssignmentTarget, Cte, DataType, Delete, Expr, FromTable, Ident, Insert, Merge, ObjectName, OnConflict,
     OnConflictAction, OnInsert, OutputClause, Query, SelectItem, SetExpr, Statement, TableFactor, TableObject,
-    TableWithJoins, Update, UpdateTableFromKind, Value, VisitMut, VisitorMut, With,
+    TableWithJoins, Update, UpdateTableFromKind, Value, VisitorMut, With,
 };
 
 use super::change::is_default;
@@ -18,6 +18,7 @@ use crate::catalog::Entry;
 use crate::datafusion::Described;
 use crate::prepared::{OfSession, Prepared};
 use crate::sql::parameters::number_of;
+use crate::sql::visit::VisitMut;
 use crate::sql::{build, declared_types, headings, is_change, names, repeated, row_locks, types};
 use crate::transaction::Nature;
 use crate::{Description, Error, Outcome, ResultColumns, TypeId};

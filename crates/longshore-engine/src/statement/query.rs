@@ -2,11 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Query, Statement, Visit, Visitor};
+use sqlparser::ast::{Expr, Query, Statement, Visitor};
 
 use super::{Context, refuse, row_locks};
 use crate::sql::explain::ExplainOptions;
 use crate::sql::repeated;
+use crate::sql::visit::Visit;
 use crate::{Error, Outcome};
 
 /// The rows that a query gives.

@@ -2,12 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{
-    Join, JoinConstraint, JoinOperator, Query, Select, SetExpr, Statement, TableFactor, Visit, Visitor,
-};
+use sqlparser::ast::{Join, JoinConstraint, JoinOperator, Query, Select, SetExpr, Statement, TableFactor, Visitor};
 
 use crate::Error;
 use crate::sql::expressions::flow;
+use crate::sql::visit::Visit;
 
 /// The error for a statement that is understood but not supported.
 pub(crate) fn statement(statement: &Statement) -> Error {

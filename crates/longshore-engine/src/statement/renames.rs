@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sqlparser::ast::{TableAlias, TableFactor, VisitMut, VisitorMut};
+use sqlparser::ast::{TableAlias, TableFactor, VisitorMut};
 
 use crate::Error;
 use crate::catalog::{Catalog, Commented, Entry, Origin, Sequence, View};
 use crate::sql::names;
 use crate::sql::objects::{ObjectChange, ObjectKind};
+use crate::sql::visit::VisitMut;
 use crate::sql::{self, build};
 use crate::statement::resolve::check_schema;
 use crate::statement::sequence::take_over;

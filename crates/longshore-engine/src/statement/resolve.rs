@@ -11,13 +11,14 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     DataType, Expr, Ident, ObjectName, ObjectNamePart, ObjectType, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, Statement, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
+    SelectItemQualifiedWildcardKind, Statement, TableAlias, TableFactor, Value, VisitorMut,
 };
 
 use crate::catalog::{Catalog, SearchPath, UserType, is_temporary};
 use crate::sql::copy::{CopySource, CopyWhat};
 use crate::sql::expressions::flow;
 use crate::sql::names::{self, SEPARATOR};
+use crate::sql::visit::VisitMut;
 use crate::sql::{Parsed, build, headings, types};
 use crate::statement::own_types;
 use crate::{Error, ErrorKind};

@@ -20,12 +20,13 @@ use arrow_array::{Array, RecordBatch};
 use futures::TryStreamExt;
 use longshore_storage::{Contention, RowId};
 use sqlparser::ast::{
-    BinaryOperator, Expr, Ident, LimitClause, Query, SelectItem, SetExpr, Statement, Value, VisitMut, VisitorMut,
+    BinaryOperator, Expr, Ident, LimitClause, Query, SelectItem, SetExpr, Statement, Value, VisitorMut,
     WildcardAdditionalOptions,
 };
 
 use self::targets::{Target, WhenHeld, targets};
 use crate::datafusion::{NamedInputs, NamedRows, ROW_COLUMN, concat, take};
+use crate::sql::visit::VisitMut;
 use crate::sql::{build, repeated};
 use crate::statement::{Context, execute_tree, refuse};
 use crate::{Error, ErrorKind, Outcome, RowStream, TypeId};

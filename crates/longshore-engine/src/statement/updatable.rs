@@ -10,13 +10,14 @@ use arrow_array::RecordBatch;
 use futures::TryStreamExt;
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, Ident, Insert, ObjectName, ObjectNamePart, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, TableObject, Visit, Visitor,
+    SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, TableObject, Visitor,
 };
 
 use crate::catalog::{Entry, Table, View};
 use crate::datafusion::{NamedInputs, TARGET};
 use crate::sql::check_option::CheckOption;
 use crate::sql::rows::is_aggregate;
+use crate::sql::visit::Visit;
 use crate::sql::{self, build, names};
 use crate::statement::Context;
 use crate::{Error, ErrorKind};

@@ -12,7 +12,10 @@ use longshore_engine::{Config, Database, Error, ErrorKind, Session};
 /// Tests run side by side on machines that are busy, and what was changed is taken back as well.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-const ROWS: usize = 1_000_000;
+const ROWS: usize = 250_000;
+
+/// How long a statement runs before it is cancelled.
+const RUNS: Duration = Duration::from_millis(15);
 
 async fn database() -> Arc<Database> {
     let database = open(Config { threads: 2, ..Config::default() });
@@ -30,7 +33,7 @@ async fn database() -> Arc<Database> {
 async fn cancelled(session: &mut Session, sql: &str) -> (Result<Vec<String>, Error>, Duration) {
     let control = session.control();
     let cancelled = tokio::spawn(async move {
-        tokio::time::sleep(Duration::from_millis(60)).await;
+        tokio::time::sleep(RUNS).await;
         control.cancel();
         Instant::now()
     });
@@ -69,7 +72,7 @@ async fn whatever_runs_ends_soon() {
         "DELETE FROM t WHERE v IN (SELECT a.v FROM t AS a, t AS b WHERE a.k = b.v + 1)".to_owned(),
         "INSERT INTO t SELECT k + 1000000, v, s FROM t".to_owned(),
         "INSERT INTO t SELECT k, v, s FROM t ON CONFLICT (k) DO UPDATE SET v = excluded.v + 1".to_owned(),
-        "MERGE INTO t USING (SELECT k + 500000 AS k, v, s FROM t) AS n ON t.k = n.k WHEN MATCHED THEN UPDATE SET v = 0 \
+        "MERGE INTO t USING (SELECT k + 125000 AS k, v, s FROM t) AS n ON t.k = n.k WHEN MATCHED THEN UPDATE SET v = 0 \
          WHEN NOT MATCHED THEN INSERT VALUES (n.k, n.v, n.s)"
             .to_owned(),
         "COPY t FROM (SELECT k + 1000000, v, s FROM t)".to_owned(),

@@ -4,10 +4,10 @@
 //! `LITERALS=100000 cargo test -p longshore-engine --test engine literals` takes more; `SEED=7` takes others.
 
 use crate::query_support::{ok, run, session};
-use longshore_testing::Random;
+use longshore_testing::{Random, share};
 
 /// Literals of a run.
-const LITERALS: u64 = 200;
+const LITERALS: usize = 200;
 
 /// Literals that one statement has.
 const TOGETHER: usize = 40;
@@ -182,7 +182,8 @@ fn canonical(shown: &str, data_type: &str) -> String {
 async fn literals_have_their_types_and_values() {
     let mut random = Random::new(variable("SEED", 1));
     let mut session = session(1);
-    let literals: Vec<String> = (0..variable("LITERALS", LITERALS)).map(|_| literal(&mut random)).collect();
+    let literals: Vec<String> =
+        (0..variable("LITERALS", share(LITERALS) as u64)).map(|_| literal(&mut random)).collect();
     for together in literals.chunks(TOGETHER) {
         let items = together.iter().enumerate();
         let list: Vec<String> =
@@ -198,7 +199,8 @@ async fn literals_have_their_types_and_values() {
 async fn literals_become_what_their_column_is() {
     let mut random = Random::new(variable("SEED", 2));
     let mut session = session(1);
-    let literals: Vec<String> = (0..variable("LITERALS", LITERALS)).map(|_| literal(&mut random)).collect();
+    let literals: Vec<String> =
+        (0..variable("LITERALS", share(LITERALS) as u64)).map(|_| literal(&mut random)).collect();
     for (data_type, column) in expected("0").map(|(data_type, _)| data_type).into_iter().zip(0..) {
         ok(&mut session, &format!("CREATE OR REPLACE TABLE t (n int, v {data_type})")).await;
         ok(&mut session, &format!("PREPARE p{column} AS INSERT INTO t VALUES ($1, $2)")).await;

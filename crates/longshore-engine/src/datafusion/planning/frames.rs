@@ -9,7 +9,7 @@ use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::Expr as Planned;
 use sqlparser::ast::{
     CaseWhen, DataType, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    Interval, ObjectName, Statement, Value, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
+    Interval, ObjectName, Statement, Value, VisitorMut, WindowFrame, WindowFrameBound, WindowType,
 };
 
 use super::expressions;
@@ -21,6 +21,7 @@ use crate::datafusion::functions::time::shown::usual_texts;
 use crate::sql::build;
 use crate::sql::expressions::flow;
 use crate::sql::frames::Exclusion;
+use crate::sql::visit::VisitMut;
 use crate::{Error, ErrorKind};
 
 /// Functions that look at no frame.

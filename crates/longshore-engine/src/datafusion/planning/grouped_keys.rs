@@ -8,12 +8,13 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, GroupByExpr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, Statement, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
+    SetExpr, Statement, TableFactor, Value, Visitor, VisitorMut,
 };
 
 use super::merged_columns::{factors, folded};
 use super::planner::Planner;
 use crate::catalog::{Role, Table};
+use crate::sql::visit::{Visit, VisitMut};
 use crate::sql::{build, names};
 
 /// Adds the columns that are used to the groups of all queries in `statement`.

@@ -7,12 +7,13 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use longshore_load::Control;
-use sqlparser::ast::{Expr, Statement, Visit, Visitor};
+use sqlparser::ast::{Expr, Statement, Visitor};
 use tokio::runtime::Handle;
 
 use super::planner::Planner;
 use crate::Error;
 use crate::blocking;
+use crate::sql::visit::Visit;
 
 /// Expressions from which on a statement is long.
 const EXPRESSIONS_MIN: usize = 2000;

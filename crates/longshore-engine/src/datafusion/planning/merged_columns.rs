@@ -13,12 +13,12 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Join, JoinConstraint,
-    ObjectName, OrderBy, OrderByKind, Select, SelectItem, Statement, TableFactor, TableWithJoins, Visit, VisitMut,
-    Visitor,
+    ObjectName, OrderBy, OrderByKind, Select, SelectItem, Statement, TableFactor, TableWithJoins, Visitor,
 };
 
 use super::planner::Planner;
 use crate::sql::expressions::each_own;
+use crate::sql::visit::{Visit, VisitMut};
 use crate::sql::{build, names};
 use crate::{Error, ErrorKind};
 use from_items::{FromColumn, FromItems, Side, constraint, each_select};

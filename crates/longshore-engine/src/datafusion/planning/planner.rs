@@ -13,7 +13,7 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::planner::RelationPlanner;
 use longshore_load::Control;
-use sqlparser::ast::{ObjectNamePart, Statement, TableFactor, Visit, Visitor};
+use sqlparser::ast::{ObjectNamePart, Statement, TableFactor, Visitor};
 
 use super::function_registry::Functions;
 use super::names::{Names, OneSchema};
@@ -30,6 +30,7 @@ use crate::datafusion::functions::time::session;
 use crate::datafusion::hidden_names::TARGET;
 use crate::datafusion::scan::table::RelationTable;
 use crate::sql::names;
+use crate::sql::visit::Visit;
 use crate::transaction::StatementTransaction;
 
 /// Bytes of a Parquet or Arrow file that a worker claims at a time when it is loaded.

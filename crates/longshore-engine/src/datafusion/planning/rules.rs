@@ -19,7 +19,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::physical_expr::PhysicalExpr;
 use longshore_load::{DefectKind, RowCheck, RowViolation};
 use longshore_storage::{Column, ColumnType, Schema};
-use sqlparser::ast::{self, Visit, Visitor};
+use sqlparser::ast::{self, Visitor};
 
 use super::bpchar::{compare_bpchar, trimmed};
 use super::enums::compare_enums;
@@ -31,6 +31,7 @@ use crate::catalog::{Check, Origin, Rules, columns_read, constraint_of_domain, e
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::functions::numeric::convert::convert;
 use crate::datafusion::functions::numeric::is_numeric;
+use crate::sql::visit::Visit;
 use crate::sql::{names, numbers, time_syntax};
 use crate::{Error, ErrorDetails, ErrorKind};
 

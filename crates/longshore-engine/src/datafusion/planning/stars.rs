@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use regex::Regex;
 use sqlparser::ast::{
     ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Insert, ObjectName,
-    RenameSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, Value, Visit, Visitor,
+    RenameSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, Value, Visitor,
     WildcardAdditionalOptions,
 };
 
@@ -17,6 +17,7 @@ use super::merged_columns::from_items::{FromColumn, FromItems, each_select, fold
 use super::planner::Planner;
 use crate::Error;
 use crate::sql::expressions::each_own;
+use crate::sql::visit::Visit;
 use crate::sql::{build, headings};
 
 /// Writes out what stands for several columns in `statement`.

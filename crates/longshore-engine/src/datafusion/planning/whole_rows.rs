@@ -7,8 +7,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OrderBy, OrderByKind, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, Value, Visit, VisitMut, Visitor,
-    WildcardAdditionalOptions,
+    SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, Value, Visitor, WildcardAdditionalOptions,
 };
 
 use super::merged_columns::from_items::{FromColumn, FromItems, each_select, factors, folded};
@@ -17,6 +16,7 @@ use super::table_functions::own_column;
 use crate::Error;
 use crate::sql::build;
 use crate::sql::expressions::each_own;
+use crate::sql::visit::{Visit, VisitMut};
 
 /// Writes whole rows of `statement` out.
 pub(in crate::datafusion) fn write_out(planner: &Planner, statement: &mut Statement) -> Result<(), Error> {

@@ -2,12 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Ident, VisitorMut};
 
 use super::draft::Draft;
 use crate::Error;
 use crate::catalog::Origin;
 use crate::sql::names;
+use crate::sql::visit::VisitMut;
 use crate::statement::Context;
 use crate::statement::resolve::check_schema;
 

@@ -12,10 +12,11 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_schema::{Field, Schema};
 use sqlparser::ast::{
     ExcludeSelectItem, Expr, Function, FunctionArguments, Ident, ObjectNamePart, Query, SelectItem,
-    SelectItemQualifiedWildcardKind, Statement, Visit, VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
+    SelectItemQualifiedWildcardKind, Statement, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 
 use crate::datafusion::{NamedInputs, TARGET};
+use crate::sql::visit::{Visit, VisitMut};
 use crate::sql::{build, headings, names};
 use crate::statement::Context;
 use crate::statement::updatable::ViewPath;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use longshore_load::RepairLog;
 use longshore_storage::{Column, Merged, OnConflict};
-use sqlparser::ast::{Expr, Ident, Query, SelectItem, Statement, Visit, Visitor};
+use sqlparser::ast::{Expr, Ident, Query, SelectItem, Statement, Visitor};
 
 use super::conflict;
 use super::copied::Copied;
@@ -15,6 +15,7 @@ use super::settings::Settings;
 use super::target::Target;
 use crate::datafusion::{Appended, Appending, NamedSource};
 use crate::sql::build;
+use crate::sql::visit::Visit;
 use crate::statement::Context;
 use crate::statement::rejects::{self, Rejects};
 use crate::text::tell_repairs;

@@ -7,13 +7,14 @@ use std::ops::ControlFlow;
 
 use longshore_storage::ColumnType;
 use sqlparser::ast::{
-    Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SelectItem, SetExpr, Value, VisitMut, VisitorMut,
+    Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SelectItem, SetExpr, Value, VisitorMut,
     WildcardAdditionalOptions,
 };
 
 use crate::catalog::{Origin, Rules};
 use crate::sql::build;
 use crate::sql::overriding::{self, Overriding};
+use crate::sql::visit::VisitMut;
 use crate::statement::change::{Target, is_default};
 use crate::{Error, ErrorKind};
 

@@ -9,11 +9,12 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
     ObjectNamePart, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableAlias,
-    TableFactor, TableWithJoins, Visit, Visitor,
+    TableFactor, TableWithJoins, Visitor,
 };
 
 use crate::catalog::{Catalog, Entry};
 use crate::sql::names;
+use crate::sql::visit::Visit;
 use crate::sql::with_scopes::WithScopes;
 
 /// Functions in FROM that read files.

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use longshore_storage::RowLock;
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, Ident, JoinConstraint, JoinOperator, NonBlock, Query, Select, SelectItem, SetExpr,
-    TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Visit, Visitor,
+    TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Visitor,
 };
 
 use crate::Error;
 use crate::catalog::{Entry, Table, View};
 use crate::datafusion::ROW_COLUMN;
 use crate::sql::row_locks::LockedTables;
+use crate::sql::visit::Visit;
 use crate::sql::{self, build, headings, names};
 use crate::statement::Context;
 

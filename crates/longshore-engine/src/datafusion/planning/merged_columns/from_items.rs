@@ -7,13 +7,14 @@ use datafusion::common::TableReference;
 use datafusion::sql::parser::Statement as Parsed;
 use sqlparser::ast::{
     Expr, Ident, Join, JoinConstraint, JoinOperator, OrderBy, Query, Select, SelectItem, SetExpr, SetOperator,
-    Statement, TableFactor, TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions, With,
+    Statement, TableFactor, TableWithJoins, VisitorMut, WildcardAdditionalOptions, With,
 };
 
 use crate::Error;
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::planning::planner::Planner;
 use crate::sql::expressions::flow;
+use crate::sql::visit::VisitMut;
 use crate::sql::{build, names};
 
 /// A column of something in FROM.

@@ -5,13 +5,14 @@
 
 use sqlparser::ast::{
     DuplicateTreatment, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OrderBy, OrderByKind, Select,
-    SelectItem, TableFactor, VisitMut,
+    SelectItem, TableFactor,
 };
 
 use super::from_items::{FromItems, factors, folded};
 use crate::Error;
 use crate::sql::build::name_of;
 use crate::sql::expressions::each_own;
+use crate::sql::visit::VisitMut;
 
 /// Puts what counts the rows of t in the place of `count(t.*)`.
 pub(super) fn resolve(select: &mut Select, order_by: Option<&mut OrderBy>, items: &FromItems<'_>) -> Result<(), Error> {

@@ -17,9 +17,10 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr, Query, SetExpr, Statement, TableFactor, Value, VisitMut, VisitorMut};
+use sqlparser::ast::{BinaryOperator, Expr, Query, SetExpr, Statement, TableFactor, Value, VisitorMut};
 
 use crate::sql::build;
+use crate::sql::visit::VisitMut;
 
 /// The function that gives the same.
 pub(in crate::datafusion::planning) const BASE_TYPE: &str = "base of domain";

@@ -8,11 +8,12 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    CaseWhen, Expr, Ident, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Visit, VisitMut,
-    Visitor, VisitorMut,
+    CaseWhen, Expr, Ident, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Visitor,
+    VisitorMut,
 };
 
 use super::{INFORMATION_SCHEMA, PG_CATALOG, SystemCatalog, definition};
+use crate::sql::visit::{Visit, VisitMut};
 use crate::sql::{build, names};
 
 const COLUMN: &str = "tableoid";

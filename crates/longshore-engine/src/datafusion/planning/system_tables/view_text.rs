@@ -3,8 +3,7 @@
 use std::convert::Infallible;
 
 use sqlparser::ast::{
-    Expr, GroupByExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins, VisitMut,
-    VisitorMut,
+    Expr, GroupByExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr, TableFactor, TableWithJoins, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -14,6 +13,7 @@ use crate::datafusion::functions::quoted_identifier;
 use crate::sql;
 use crate::sql::expressions::each_own;
 use crate::sql::names;
+use crate::sql::visit::VisitMut;
 
 /// The query of a view; with parentheses around its condition, unless it is to be pretty.
 pub(in crate::datafusion::planning) fn definition(objects: &Objects, view: &View, pretty: bool) -> String {

@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Ident, ObjectName, Statement, TableAlias, TableFactor, VisitMut, VisitorMut};
+use crate::sql::visit::VisitMut;
+use sqlparser::ast::{Ident, ObjectName, Statement, TableAlias, TableFactor, VisitorMut};
 
 use super::PG_CATALOG;
 
