@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock, Weak};
 
 use longshore_load::Control;
-use longshore_storage::{Relation, Time, Uniqueness};
+use longshore_storage::{Relation, Time};
 use tokio::sync::{Mutex, MutexGuard};
 
 pub(crate) use access::{Access, DefaultsFor, DefaultsOf, ObjectClass};
@@ -82,10 +82,11 @@ impl Table {
     /// A table with these rules. The indexes of its keys are built from the rows that there are; nothing else is
     /// checked.
     pub(crate) fn new(name: &str, relation: Arc<Relation>, mut rules: Rules) -> Result<Self, Error> {
-        rules.columns.resize_with(relation.schema().columns().len(), Default::default);
+        rules.columns.resize_with(relation.schema().all_columns().len(), Default::default);
         let identity = LAST_IDENTITY.fetch_sub(1, Ordering::Relaxed);
         let table = Self { name: name.to_owned(), relation, rules: RwLock::default(), before: Weak::new(), identity };
         for key in &rules.keys {
+            debug_assert!(key.hides().is_none() || !key.columns.is_empty(), "{} has its hidden columns", key.name);
             table.build_index(key, &Control::new())?;
         }
         *table.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
@@ -134,9 +135,8 @@ impl Table {
         if key.columns.is_empty() {
             return Ok(());
         }
-        let uniqueness = if key.role.is_unique() { Uniqueness::Unique } else { Uniqueness::Multiple };
         let is_cancelled = || control.is_cancelled();
-        self.relation.create_index_unless(&key.name, &key.columns, key.index, uniqueness, &is_cancelled)?;
+        self.relation.create_index_unless(&key.name, &key.columns, key.index, key.uniqueness(), &is_cancelled)?;
         Ok(())
     }
 

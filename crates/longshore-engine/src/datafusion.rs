@@ -42,6 +42,7 @@ pub use functions::time::shown::shown_times;
 pub(crate) use functions::time::shown::{is_shown_as_text, time_texts};
 pub(crate) use hidden_names::{END_COLUMN, ROW_COLUMN, TARGET};
 pub(crate) use planning::generated::Generated;
+pub(crate) use planning::implied::TableExpr;
 pub(crate) use planning::plan_cache::{Parameters, PlanCache};
 pub(crate) use planning::rules::{Checks, Value};
 pub(crate) use queries::{Described, Queries};

@@ -12,6 +12,7 @@ pub(crate) mod build;
 pub(crate) mod call_syntax;
 pub(crate) mod cast_names;
 pub(crate) mod check_option;
+pub(crate) mod conflict_target;
 pub(crate) mod copy;
 pub(crate) mod copy_text;
 mod create_as;
@@ -225,6 +226,7 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     cursors::refuse_current_of(&tokens)?;
     synonyms::spell_out(&mut tokens);
     like::read_tokens(&mut tokens);
+    let has_conflict_targets = conflict_target::read_tokens(&mut tokens);
     let has_subscripts = subscripts::read_tokens(&mut tokens);
     without_effect::leave_out(&mut tokens);
     recursive_view::spell_out(&mut tokens);
@@ -251,9 +253,18 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     if is_without_data {
         create_as::put_no_data(&mut parsed)?;
     }
+    if has_conflict_targets
+        && let Parsed::CopyTo(copy) = &mut parsed
+        && let CopyWhat::Query(query) = &mut copy.what
+    {
+        conflict_target::put(query.as_mut());
+    }
     match &mut parsed {
         Parsed::Sql(statement) => {
             depth::limit_depth(statement.as_mut())?;
+            if has_conflict_targets {
+                conflict_target::put(statement.as_mut());
+            }
             if has_subscripts {
                 subscripts::write_out(statement.as_mut())?;
             }

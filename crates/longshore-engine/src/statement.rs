@@ -22,6 +22,7 @@ mod export;
 mod following_settings;
 mod foreign;
 mod grants;
+mod hidden_columns;
 mod hint;
 mod identity;
 mod import;

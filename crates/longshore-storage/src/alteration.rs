@@ -161,7 +161,7 @@ impl Alteration {
         columns: &[NewColumn<'_>],
         indexes: &[KeptIndex<'_>],
     ) -> Result<Relation, TransactionError> {
-        assert_eq!(columns.len(), schema.columns().len(), "one source per column");
+        assert_eq!(columns.len(), schema.all_columns().len(), "one source per column");
         let origins = columns.iter().map(|column| match column {
             NewColumn::Kept(kept) => ColumnOrigin::Kept(*kept),
             NewColumn::Filled(_) => ColumnOrigin::Filled,
@@ -173,7 +173,7 @@ impl Alteration {
         for (at, column) in columns.iter().enumerate() {
             sources.push(match column {
                 NewColumn::Kept(kept) => {
-                    let (from, to) = (&self.table.schema().columns()[*kept], &schema.columns()[at]);
+                    let (from, to) = (&self.table.schema().all_columns()[*kept], &schema.all_columns()[at]);
                     assert!(
                         from.column_type.is_stored_as(to.column_type),
                         "values of {} {} stay as they are stored, which is not as {} is",
@@ -234,7 +234,7 @@ impl Alteration {
         value: Datum<'_>,
     ) -> Result<(), TransactionError> {
         let table = after.table();
-        if value == Datum::Null && !table.schema().columns()[column].nullable {
+        if value == Datum::Null && !table.schema().all_columns()[column].nullable {
             let values = self.table.described(row)?;
             return Err(self.has_null(table.schema(), column, row, values));
         }
@@ -319,7 +319,7 @@ impl Alteration {
     }
 
     fn has_null(&self, schema: &Schema, column: usize, row: RowId, values: String) -> TransactionError {
-        let column = schema.columns()[column].name.clone();
+        let column = schema.all_columns()[column].name.clone();
         TransactionError::HasNull { relation: self.table.name(), column, row, values }
     }
 }

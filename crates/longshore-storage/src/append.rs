@@ -21,7 +21,6 @@ use crate::buffer::PartitionBuffer;
 use crate::chunk::hot::HotChunk;
 use crate::chunk::{BYTES_WORTH_A_CHUNK, Chunk, ROWS_WORTH_A_CHUNK, is_small};
 use crate::error::TransactionError;
-use crate::index::Uniqueness;
 use crate::manager::LoadWriter;
 use crate::memory::OutOfMemory;
 use crate::relation::Relation;
@@ -145,7 +144,7 @@ impl<'r> Append<'r> {
         let index_build = (kind == MergeKind::Chunk)
             .then(|| IncrementalIndexBuild::new(table))
             .filter(|index_build| !index_build.is_idle());
-        let is_keyed = table.indexes().iter().any(|index| index.uniqueness() == Uniqueness::Unique);
+        let is_keyed = table.indexes().iter().any(|index| index.uniqueness().is_unique());
         Append {
             relation,
             kind,

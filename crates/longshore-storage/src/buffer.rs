@@ -124,8 +124,8 @@ impl PartitionBuffer {
     ) -> Result<PartitionBuffer, OutOfMemory> {
         assert!(rows <= CHUNK_ROWS_MAX, "a chunk has at most {CHUNK_ROWS_MAX} rows, not {rows}");
         let heap_bytes = heap_bytes.min(HEAP_BYTES_MAX);
-        let mut columns = Vec::with_capacity(schema.columns().len());
-        for column in schema.columns() {
+        let mut columns = Vec::with_capacity(schema.all_columns().len());
+        for column in schema.all_columns() {
             let physical = column.column_type.physical();
             columns.push(ColumnBuffer {
                 physical,
@@ -251,7 +251,7 @@ impl PartitionBuffer {
         assert!(rows <= self.capacity - self.rows, "no more rows than were spared");
         assert_eq!(nulls.len(), self.columns.len(), "one count per column");
         assert!((self.heap_used..=self.heap_bytes).contains(&heap_used), "the heap only grows");
-        for ((column, &nulls), described) in self.columns.iter_mut().zip(nulls).zip(self.schema.columns()) {
+        for ((column, &nulls), described) in self.columns.iter_mut().zip(nulls).zip(self.schema.all_columns()) {
             assert!(nulls <= rows, "no more NULLs than rows");
             if let ColumnType::Rounded(of, digits) = described.column_type
                 && let SpareValues::I64(slots) = SpareValues::of(column.physical, &mut column.values, self.rows, rows)
@@ -315,7 +315,7 @@ impl PartitionBuffer {
         if let Some(known) = self.known.take() {
             return known;
         }
-        let columns = self.columns.iter().zip(self.schema.columns());
+        let columns = self.columns.iter().zip(self.schema.all_columns());
         let statistics = columns.map(|(column, described)| {
             column.bounds.statistics(described.column_type, self.rows as u64, column.nulls as u64)
         });

@@ -237,7 +237,7 @@ impl Chunk {
     /// The digits of a plain column of decimals that are stored in 64 bits, one value per row; `None` of any other.
     #[must_use]
     pub fn plain_decimals(&self, column: usize) -> Option<&[i64]> {
-        let is_decimal = matches!(self.schema.columns()[column].column_type, ColumnType::Decimal { .. });
+        let is_decimal = matches!(self.schema.all_columns()[column].column_type, ColumnType::Decimal { .. });
         match &self.columns[column].values {
             ColumnValues::Plain(values) if is_decimal && self.physical(column) == Physical::I64 => {
                 Some(values.typed_data())
@@ -277,6 +277,6 @@ impl Chunk {
     }
 
     pub(crate) fn physical(&self, column: usize) -> Physical {
-        self.schema.columns()[column].column_type.physical()
+        self.schema.all_columns()[column].column_type.physical()
     }
 }

@@ -61,8 +61,19 @@ pub enum IndexKind {
 pub enum Uniqueness {
     /// One, unless a value of the key is NULL.
     Unique,
+    /// One, also where values of the key are NULL.
+    UniqueNulls,
     /// Any number.
     Multiple,
+}
+
+impl Uniqueness {
+    /// Whether it may be one.
+    #[inline]
+    #[must_use]
+    pub fn is_unique(self) -> bool {
+        self != Uniqueness::Multiple
+    }
 }
 
 /// Rows by the values of some columns.
@@ -119,7 +130,7 @@ impl Index {
         Index {
             name: name.into(),
             columns: columns.to_vec(),
-            layout: KeyLayout::new(schema, columns),
+            layout: KeyLayout::new(schema, columns, uniqueness),
             uniqueness,
             memory: Arc::clone(memory),
             rows: Arc::new(rows),
@@ -130,7 +141,7 @@ impl Index {
     /// The same rows under another name, by the same columns of another schema, in which they may have other numbers.
     /// `None` if keys look otherwise there: if a column has another type, or may be NULL and could not before.
     pub(crate) fn renumbered(&self, name: &str, schema: &Schema, columns: &[usize]) -> Option<Index> {
-        let layout = KeyLayout::new(schema, columns);
+        let layout = KeyLayout::new(schema, columns, self.uniqueness);
         layout.is_like(&self.layout).then(|| Index {
             name: name.to_owned(),
             columns: columns.to_vec(),
@@ -251,8 +262,8 @@ impl Index {
         }
     }
 
-    /// Adds a row to those of a key; nothing changes if it is one of them already. Of a unique index, and if no value of
-    /// the key is NULL, `check` is first asked for each of them whether it is in the way; then nothing is inserted. It
+    /// Adds a row to those of a key; nothing changes if it is one of them already. Of a unique index, and unless NULL makes
+    /// the key differ from all others, `check` is first asked for each of them whether it is in the way; then nothing is inserted. It
     /// runs under the latch and must not call the index.
     ///
     /// # Errors
@@ -264,7 +275,7 @@ impl Index {
         row: RowId,
         mut check: impl FnMut(RowId) -> Result<(), E>,
     ) -> Result<(), E> {
-        let is_checked = self.uniqueness == Uniqueness::Unique && !key.has_null();
+        let is_checked = self.uniqueness.is_unique() && !key.is_apart();
         self.insert_bytes(key.bytes(), row, |other| if is_checked { check(other) } else { Ok(()) })
     }
 

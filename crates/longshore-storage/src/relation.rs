@@ -177,7 +177,7 @@ impl Relation {
     pub fn column<T: FieldType>(&self, name: &str) -> Result<Field<T>, TransactionError> {
         let no_such = || TransactionError::NoSuchColumn { relation: self.table.name(), column: name.to_owned() };
         let column = self.schema().index_of(name).ok_or_else(no_such)?;
-        let column_type = self.schema().columns()[column].column_type;
+        let column_type = self.schema().all_columns()[column].column_type;
         Field::new(column, column_type).ok_or_else(|| TransactionError::Type {
             relation: self.table.name(),
             column: name.to_owned(),

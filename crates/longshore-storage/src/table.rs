@@ -105,7 +105,7 @@ pub enum Storage {
 
 impl Table {
     pub(crate) fn new(schema: Arc<Schema>, memory: Arc<Memory>) -> Table {
-        let indexed = schema.columns().iter().map(|_| AtomicBool::new(false)).collect();
+        let indexed = schema.all_columns().iter().map(|_| AtomicBool::new(false)).collect();
         Table {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             name: OnceLock::new(),
@@ -175,19 +175,19 @@ impl Table {
     }
 
     pub(crate) fn is_null(&self, row: RowId, column: usize) -> TransactionError {
-        let column = self.schema.columns()[column].name.clone();
+        let column = self.schema.all_columns()[column].name.clone();
         TransactionError::IsNull { relation: self.name(), column, row }
     }
 
     /// A value as a column stores it, if it may.
     #[inline]
     pub(crate) fn input<'a>(&self, column: usize, datum: Datum<'a>) -> Result<Input<'a>, TransactionError> {
-        typed::input(&self.schema.columns()[column], datum).map_err(|error| self.value_error(column, error))
+        typed::input(&self.schema.all_columns()[column], datum).map_err(|error| self.value_error(column, error))
     }
 
     #[cold]
     fn value_error(&self, column: usize, error: ValueError) -> TransactionError {
-        let Column { name, column_type, .. } = &self.schema.columns()[column];
+        let Column { name, column_type, .. } = &self.schema.all_columns()[column];
         let (relation, column, column_type) = (self.name(), name.clone(), *column_type);
         match error {
             ValueError::NotNull => TransactionError::NotNull { relation, column },

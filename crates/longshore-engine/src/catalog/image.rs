@@ -319,6 +319,8 @@ fn take_columns(reader: &mut Reader<'_>) -> Result<Vec<usize>, Error> {
 
 /// The bit in the role of a key which says that more is said of its index.
 const DEFINED: u8 = 0x10;
+/// That which says that a NULL equals another one.
+const NULLS_ARE_EQUAL: u8 = 0x20;
 
 fn put_rules(writer: &mut Writer, rules: &Rules) {
     writer.list(&rules.keys, |writer, key| {
@@ -329,7 +331,8 @@ fn put_rules(writer: &mut Writer, rules: &Rules) {
             Role::UniqueIndex => 2,
             Role::Index => 3,
         };
-        writer.byte(role | if key.definition.is_some() { DEFINED } else { 0 });
+        let defined = if key.definition.is_some() { DEFINED } else { 0 };
+        writer.byte(role | defined | if key.nulls_are_equal { NULLS_ARE_EQUAL } else { 0 });
         writer.byte(match key.index {
             IndexKind::Hash => 0,
             IndexKind::Art => 1,
@@ -373,8 +376,8 @@ fn take_rules(reader: &mut Reader<'_>) -> Result<Rules, Error> {
     let keys = reader.list(|reader| {
         let name = reader.text()?;
         let role = reader.byte()?;
-        let is_defined = role & DEFINED != 0;
-        let role = match role & !DEFINED {
+        let (is_defined, nulls_are_equal) = (role & DEFINED != 0, role & NULLS_ARE_EQUAL != 0);
+        let role = match role & !(DEFINED | NULLS_ARE_EQUAL) {
             0 => Role::Primary,
             1 => Role::Unique,
             2 => Role::UniqueIndex,
@@ -395,7 +398,7 @@ fn take_rules(reader: &mut Reader<'_>) -> Result<Rules, Error> {
                 include: reader.list(take_expr)?,
             }));
         }
-        Ok(Key { name, columns, index, role, definition })
+        Ok(Key { name, columns, index, role, nulls_are_equal, definition })
     })?;
     let columns = reader.list(|reader| {
         let origin = match reader.byte()? {

@@ -128,8 +128,7 @@ impl Table {
     /// The table of a ledger with these rows.
     pub(super) fn of_ledger(relation: Relation) -> Result<Self, Error> {
         let columns = vec![TABLE, FILE_ID, ORDINAL];
-        let key =
-            Key { name: BY_FILE.to_owned(), columns, index: IndexKind::Art, role: Role::UniqueIndex, definition: None };
+        let key = Key::of_columns(BY_FILE.to_owned(), columns, IndexKind::Art, Role::UniqueIndex);
         let rules = Rules { keys: vec![key], ..Rules::default() };
         Self::new(LOADS, Arc::new(relation.with_name(LOADS)), rules)
     }

@@ -121,7 +121,7 @@ impl Catalog {
 
 /// Refuses an image that does not fit its relation.
 pub(crate) fn fits(name: &str, image: &TableImage, relation: &Relation) -> Result<(), Error> {
-    let (count, rules) = (relation.schema().columns().len(), &image.rules);
+    let (count, rules) = (relation.schema().all_columns().len(), &image.rules);
     let keys = rules.keys.iter().map(|key| &key.columns);
     let checks = rules.checks.iter().map(|check| &check.columns);
     let references = rules.references.iter().map(|reference| &reference.columns);

@@ -16,6 +16,7 @@ pub(super) mod function_registry;
 pub(super) mod generated;
 pub(super) mod grouped_keys;
 mod identity;
+pub(super) mod implied;
 pub(super) mod insert_of_query;
 pub(super) mod lateral_functions;
 pub(super) mod literals;

@@ -98,18 +98,25 @@ impl Constraints<'_> {
             Role::Unique => "UNIQUE",
             Role::UniqueIndex | Role::Index => "UNIQUE INDEX",
         };
-        format!("{role} {} ({})", names::quoted(&key.name), self.columns(&key.columns).join(", "))
+        format!("{role} {} {}", names::quoted(&key.name), key.parts(self.snapshot.schema().columns()))
     }
 
-    /// A query for the number of values of a key that occur more than once: NULL equals nothing.
+    /// A query for the number of values of a key that occur more than once: NULL equals nothing, unless the key says so.
     fn duplicates(&self, key: &Key) -> String {
-        let columns = self.columns(&key.columns);
-        let are_values: Vec<String> = columns.iter().map(|column| format!("{column} IS NOT NULL")).collect();
+        let parts = match &key.definition {
+            None => self.columns(&key.columns),
+            Some(definition) => definition.parts.iter().map(|part| format!("({part})")).collect(),
+        };
+        let predicate = key.definition.iter().filter_map(|definition| definition.predicate.as_ref());
+        let mut conditions: Vec<String> = predicate.map(|predicate| format!("({predicate})")).collect();
+        if !key.nulls_are_equal {
+            conditions.extend(parts.iter().map(|part| format!("{part} IS NOT NULL")));
+        }
+        let condition = if conditions.is_empty() { "true".to_owned() } else { conditions.join(" AND ") };
         format!(
-            "SELECT count(*) FROM (SELECT 1 AS one FROM {} WHERE {} GROUP BY {} HAVING count(*) > 1) AS d",
+            "SELECT count(*) FROM (SELECT 1 AS one FROM {} WHERE {condition} GROUP BY {} HAVING count(*) > 1) AS d",
             names::quoted(self.name),
-            are_values.join(" AND "),
-            columns.join(", ")
+            parts.join(", ")
         )
     }
 

@@ -7,7 +7,10 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::{ColumnOption, Expr, Ident, ObjectName, Reset, ResetStatement, Statement};
+use sqlparser::ast::{
+    ColumnOption, Expr, Ident, KeyOrIndexDisplay, NullsDistinctOption, ObjectName, Reset, ResetStatement, Statement,
+    UniqueConstraint,
+};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -88,12 +91,16 @@ impl Dialect for LongshoreDialect {
         precedence::infix(parser, left)
     }
 
-    /// The options of an identity column may come in any order.
+    /// The options of an identity column may come in any order, and UNIQUE says what NULLs are.
     fn parse_column_option(
         &self,
         parser: &mut Parser,
     ) -> Result<Option<Result<Option<ColumnOption>, ParserError>>, ParserError> {
-        Ok(sequence::identity(parser)?.map(|option| Ok(Some(option))))
+        let option = match unique_nulls(parser)? {
+            Some(unique) => Some(unique),
+            None => sequence::identity(parser)?,
+        };
+        Ok(option.map(|option| Ok(Some(option))))
     }
 
     fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
@@ -166,6 +173,27 @@ impl Dialect for LongshoreDialect {
         supports_xml_expressions
         supports_comment_optimizer_hint
     }
+}
+
+/// `UNIQUE NULLS [NOT] DISTINCT` of a column, which sqlparser reads in constraints of tables only; otherwise the parser has
+/// not moved.
+fn unique_nulls(parser: &mut Parser) -> Result<Option<ColumnOption>, ParserError> {
+    if !parser.parse_keywords(&[Keyword::UNIQUE, Keyword::NULLS]) {
+        return Ok(None);
+    }
+    let is_not = parser.parse_keyword(Keyword::NOT);
+    parser.expect_keyword_is(Keyword::DISTINCT)?;
+    let unique = UniqueConstraint {
+        name: None,
+        index_name: None,
+        index_type_display: KeyOrIndexDisplay::None,
+        index_type: None,
+        columns: Vec::new(),
+        index_options: Vec::new(),
+        characteristics: parser.parse_constraint_characteristics()?,
+        nulls_distinct: if is_not { NullsDistinctOption::NotDistinct } else { NullsDistinctOption::Distinct },
+    };
+    Ok(Some(unique.into()))
 }
 
 /// `(VALUES (1))` where an expression stands: a query of one value.

@@ -62,7 +62,8 @@ fn is_space(token: &Token) -> bool {
 pub(super) fn put(overriding: Overriding, statement: &mut Statement) {
     match statement {
         Statement::Insert(insert) => {
-            insert.settings = Some(vec![Setting { key: Ident::new(SETTING), value: overriding.as_expr() }]);
+            let setting = Setting { key: Ident::new(SETTING), value: overriding.as_expr() };
+            insert.settings.get_or_insert_default().push(setting);
         }
         Statement::Query(query) => {
             if let SetExpr::Insert(insert) = query.body.as_mut() {
@@ -76,10 +77,8 @@ pub(super) fn put(overriding: Overriding, statement: &mut Statement) {
 
 /// What the INSERT says of it.
 pub(crate) fn of(insert: &Insert) -> Option<Overriding> {
-    match insert.settings.as_deref() {
-        Some([Setting { key, value }]) if key.value == SETTING => Overriding::from_expr(value),
-        _ => None,
-    }
+    let said = insert.settings.iter().flatten().find(|setting| setting.key.value == SETTING)?;
+    Overriding::from_expr(&said.value)
 }
 
 /// Reads the clause of an INSERT of MERGE, if the parser stands before it.

@@ -12,6 +12,7 @@ mod columns;
 mod constraints;
 pub(super) mod domains;
 mod draft;
+mod hidden_columns;
 mod identity;
 pub(super) mod make;
 mod references;
@@ -154,14 +155,14 @@ pub(crate) async fn alter_index(
     Ok(Outcome::done("ALTER INDEX"))
 }
 
-/// Adds an index to a table in a transaction block.
+/// Adds an index to a table, in a transaction block or with hidden columns.
 pub(crate) async fn add_index(context: &Context<'_>, table: Arc<Table>, key: Key) -> Result<(), Error> {
     let mut draft = Draft::new(context, table);
     draft.keys.push(DraftKey { key, from: None });
     make::replace(context, draft).await
 }
 
-/// Drops an index of a table in a transaction block.
+/// Drops an index of a table, in a transaction block or with its hidden columns.
 pub(crate) async fn drop_index(context: &Context<'_>, table: Arc<Table>, name: &str) -> Result<(), Error> {
     let mut draft = Draft::new(context, table);
     draft.keys.retain(|key| key.key.name != name);

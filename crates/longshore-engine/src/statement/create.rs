@@ -25,6 +25,7 @@ use crate::catalog::{Catalog, Check, Entry, Key, Rules, Sequence, Table, columns
 use crate::sql::{self, headings, names, repeated};
 use crate::statement::drop::empty_in_block;
 use crate::statement::foreign::{self, ColumnDefaults, dependents};
+use crate::statement::hidden_columns::with_hidden;
 use crate::statement::storage::TableStorage;
 use crate::statement::{Context, refuse, temporary};
 use crate::{Error, ErrorKind, Outcome, Report, RowStream};
@@ -57,6 +58,7 @@ pub(crate) async fn create_table(context: &Context<'_>, mut create: CreateTable)
     let Definition { schema, mut rules, sequences, storage } = definition;
     foreign::resolve_all(context, &name, (schema.columns(), storage.is_logged), &mut rules)?;
     further.add_indexes(catalog, &name, schema.columns(), &mut rules)?;
+    let schema = with_hidden(context, &name, schema, &mut rules)?;
     let defaults = foreign::defaults(context, schema.columns(), &rules)?;
     let relation = context.database.relation(&name, schema);
     storage.apply(&relation);

@@ -35,7 +35,7 @@ pub(crate) async fn create_index(context: &Context<'_>, statement: &CreateIndex)
         )));
     }
     create::check_index(context, &table, &key)?;
-    if catalog.is_fork() {
+    if catalog.is_fork() || key.hides().is_some() {
         alter::add_index(context, table, key).await?;
         return Ok(Outcome::done("CREATE INDEX"));
     }
@@ -73,7 +73,10 @@ pub(crate) async fn drop_indexes(
             ));
         }
     }
-    if context.database.catalog.is_fork() {
+    let has_hidden = |(table, name): &(Arc<Table>, String)| {
+        table.rules().keys.iter().any(|key| key.name == *name && key.hides().is_some())
+    };
+    if context.database.catalog.is_fork() || found.iter().any(has_hidden) {
         for (table, name) in found {
             // The one before may have been of the same table.
             let table = context.database.catalog.table(&table.name).unwrap_or(table);

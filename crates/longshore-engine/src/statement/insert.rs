@@ -32,7 +32,7 @@ pub(crate) async fn insert(context: &Context<'_>, mut insert: Insert) -> Result<
     if let Some(view) = &target.view {
         view.insert_into(&mut insert, &target.table)?;
     }
-    let on_conflict = OnConflict::new(&target, insert.on.take())?;
+    let on_conflict = OnConflict::take(context, &target, &mut insert)?;
     let returned = insert.returning.take();
     if let Some(source) = &mut insert.source {
         refuse::unless_reads_only(source)?;

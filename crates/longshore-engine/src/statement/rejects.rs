@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use longshore_load::{OnError, RejectFile, RejectSummary, RejectTable, reject_schema};
 use longshore_source::FoundFile;
-use longshore_storage::{Relation, Uniqueness};
+use longshore_storage::Relation;
 
 use crate::Error;
 use crate::catalog::{Entry, Rules, Table};
@@ -135,8 +135,8 @@ pub(crate) fn notice(
     }
     let good = if rows == 1 { "1 row is good".to_owned() } else { format!("{rows} rows are good") };
     let left_out = notice.map_or_else(String::new, |notice| format!("; {notice}"));
-    let has_keys = relation
-        .is_some_and(|relation| relation.indexes().iter().any(|index| index.uniqueness() == Uniqueness::Unique));
+    let has_keys =
+        relation.is_some_and(|relation| relation.indexes().iter().any(|index| index.uniqueness().is_unique()));
     let keys = if has_keys { " (keys were not compared)" } else { "" };
     Some(format!("nothing was loaded (DRY_RUN): {good}{keys}{left_out}"))
 }

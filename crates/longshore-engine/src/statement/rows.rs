@@ -51,7 +51,7 @@ pub(crate) async fn insert(
     }
     let rows = &lists::encode_batch(rows);
     let relation = &table.relation;
-    let columns = relation.schema().columns();
+    let columns = relation.schema().all_columns();
     let mut inserted = Inserted { rows_now: Vec::with_capacity(rows.num_rows()), conflicts: Vec::new() };
     for first in (0..rows.num_rows()).step_by(ROWS_AT_A_TIME) {
         if first > 0 {

@@ -107,6 +107,13 @@ impl Table {
                 check.name
             )));
         }
+        if let Some(key) = rules.keys.iter().find(|key| key.hides().is_some()) {
+            return Err(Error::unsupported(format!(
+                "table {name} has the unique index {} over expressions or with WHERE, which only statements evaluate; change \
+                 its rows by SQL",
+                key.name
+            )));
+        }
         let columns = self.schema().columns().iter().enumerate();
         let mut generated = columns.filter(|(at, _)| rules.origin(*at).is_always());
         match generated.next() {

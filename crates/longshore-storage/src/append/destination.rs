@@ -76,7 +76,7 @@ impl Destination {
             rows: 0,
             heap_used: 0,
             columns: schema
-                .columns()
+                .all_columns()
                 .iter()
                 .map(|column| DestinationColumn {
                     validity: Vec::new(),
@@ -106,7 +106,7 @@ impl Destination {
         if rows > self.capacity - self.rows {
             let capacity = roomy_rows((self.rows + rows).max(2 * self.capacity).min(CHUNK_ROWS_MAX));
             let values = Space::values(&self.schema, capacity, arena)?;
-            for ((from, to), column) in self.space.values.iter().zip(values.iter()).zip(self.schema.columns()) {
+            for ((from, to), column) in self.space.values.iter().zip(values.iter()).zip(self.schema.all_columns()) {
                 copy_bytes(from, to, self.rows * column.column_type.physical().width());
             }
             self.space.values = values;
@@ -166,7 +166,7 @@ impl Destination {
     /// is not filled any further.
     pub(super) fn to_hot_chunk(&self) -> HotChunk {
         assert_eq!(self.copiers, 0, "every row has been copied");
-        let columns = self.columns.iter().zip(&*self.space.values).zip(self.schema.columns());
+        let columns = self.columns.iter().zip(&*self.space.values).zip(self.schema.all_columns());
         let columns = columns.map(|((column, values), described)| {
             let column_type = described.column_type;
             // SAFETY: copiers have written the values of all rows reserved, and none is at work; later ones are written by
@@ -201,7 +201,7 @@ fn roomy_heap_bytes(needed: usize, expected: usize) -> usize {
 
 /// Bytes of the long texts of some rows.
 pub(super) fn heap_bytes_of(source: &Chunk, from: usize, count: usize) -> usize {
-    (0..source.schema().columns().len()).map(|column| source.long_text_bytes(column, from..from + count)).sum()
+    (0..source.schema().all_columns().len()).map(|column| source.long_text_bytes(column, from..from + count)).sum()
 }
 
 fn is_set(bits: &[u8], at: usize) -> bool {

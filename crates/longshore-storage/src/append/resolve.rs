@@ -17,7 +17,7 @@ use crate::chunk::Chunk;
 use crate::chunk::hot::{HotChunk, KeyConflict};
 use crate::datum::Datum;
 use crate::error::{AppendedPair, Holder, TransactionError};
-use crate::index::{Index, Numbered, SharedKeys, Uniqueness, firsts};
+use crate::index::{Index, Numbered, SharedKeys, firsts};
 use crate::memory::OutOfMemory;
 use crate::relation::Relation;
 use crate::row_id::RowId;
@@ -171,7 +171,7 @@ fn commit<E: From<TransactionError>>(
 /// The indexes whose keys decide.
 fn arbiters(table: &Arc<Table>, on: &OnConflict) -> Result<Vec<Arc<Index>>, TransactionError> {
     let indexes = table.indexes();
-    let unique = indexes.iter().filter(|index| index.uniqueness() == Uniqueness::Unique);
+    let unique = indexes.iter().filter(|index| index.uniqueness().is_unique());
     let Some(name) = &on.index else { return Ok(unique.map(Arc::clone).collect()) };
     let named: Vec<Arc<Index>> = unique.filter(|index| index.name() == name).map(Arc::clone).collect();
     if named.is_empty() {

@@ -27,7 +27,7 @@ impl Space {
         arena: &mut Arena,
     ) -> Result<Space, OutOfMemory> {
         let column_bytes = |width: usize| (rows * width + COLUMN_SLACK_BYTES).next_multiple_of(64);
-        let columns = schema.columns().iter().map(|column| column_bytes(column.column_type.physical().width()));
+        let columns = schema.all_columns().iter().map(|column| column_bytes(column.column_type.physical().width()));
         let bytes = columns.sum::<usize>() + heap_bytes;
         if bytes >= OWN_BLOCK_BYTES_MAX {
             return Ok(Space { values: Space::values(schema, rows, arena)?, heap: Space::heap(heap_bytes, arena)? });
@@ -39,7 +39,7 @@ impl Space {
 
     pub(super) fn values(schema: &Schema, rows: usize, arena: &mut Arena) -> Result<Arc<[Region]>, OutOfMemory> {
         let bytes = |width: usize| rows * width + COLUMN_SLACK_BYTES;
-        schema.columns().iter().map(|column| arena.allocate(bytes(column.column_type.physical().width()))).collect()
+        schema.all_columns().iter().map(|column| arena.allocate(bytes(column.column_type.physical().width()))).collect()
     }
 
     pub(super) fn heap(bytes: usize, arena: &mut Arena) -> Result<Arc<Region>, OutOfMemory> {

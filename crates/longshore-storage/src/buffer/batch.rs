@@ -81,9 +81,9 @@ impl PartitionBuffer {
         let (count, _) = rows_that_fit(&self.schema, batch, offered, self.heap_room());
         let rows = rows.start..rows.start + count;
         let schema = Arc::clone(&self.schema);
-        let mut nulls = Vec::with_capacity(schema.columns().len());
+        let mut nulls = Vec::with_capacity(schema.all_columns().len());
         let Spare { columns, mut heap } = self.spare(count);
-        for ((column, target), array) in schema.columns().iter().zip(columns).zip(batch.columns()) {
+        for ((column, target), array) in schema.all_columns().iter().zip(columns).zip(batch.columns()) {
             nulls.push(Source { column, array, rows: rows.clone() }.write(target, &mut heap)?);
         }
         let heap_used = heap.used;
@@ -95,11 +95,11 @@ impl PartitionBuffer {
 }
 
 fn check_types(schema: &Schema, batch: &RecordBatch) -> Result<(), AppendError> {
-    let (expected, found) = (schema.columns().len(), batch.num_columns());
+    let (expected, found) = (schema.all_columns().len(), batch.num_columns());
     if expected != found {
         return Err(AppendError::ColumnCount { expected, found });
     }
-    for (column, array) in schema.columns().iter().zip(batch.columns()) {
+    for (column, array) in schema.all_columns().iter().zip(batch.columns()) {
         let expected = match column.column_type {
             // As their bytes.
             ColumnType::Array(..) => DataType::BinaryView,
@@ -118,7 +118,7 @@ fn check_types(schema: &Schema, batch: &RecordBatch) -> Result<(), AppendError> 
 
 /// How many of the rows have texts that fit in a heap of this room, and how much of it they take.
 fn rows_that_fit(schema: &Schema, batch: &RecordBatch, rows: Range<usize>, heap_room: usize) -> (usize, usize) {
-    let columns = schema.columns().iter().zip(batch.columns());
+    let columns = schema.all_columns().iter().zip(batch.columns());
     let columns: Vec<ViewColumn<'_>> =
         columns.filter_map(|(column, array)| ViewColumn::of(column.column_type, array)).collect();
     let all: usize = columns.iter().map(|texts| texts.heap_bytes(rows.clone())).sum();

@@ -20,7 +20,7 @@ impl PartitionBuffer {
     pub fn are_texts(&self, from: usize, heap_from: usize) -> bool {
         let heap = self.texts();
         let heap_is_ascii = heap.get(heap_from..).is_none_or(all_ascii);
-        let columns = self.schema().columns().iter().enumerate();
+        let columns = self.schema().all_columns().iter().enumerate();
         let mut texts = columns.filter(|(_, column)| !column.column_type.is_bytes());
         texts.all(|(at, _)| match self.column_values(at) {
             Values::Views(views) => are_texts(&views[from..], heap, heap_is_ascii),

@@ -105,7 +105,7 @@ impl Chunk {
         wanted: Option<&BooleanBuffer>,
         nulls: Option<NullBuffer>,
     ) -> ArrayRef {
-        match self.schema.columns()[column].column_type {
+        match self.schema.all_columns()[column].column_type {
             ColumnType::Boolean if let Some(bits) = packed.as_bits() => {
                 Arc::new(BooleanArray::new(BooleanBuffer::new(bits.clone(), rows.start, rows.len()), nulls))
             }
@@ -146,7 +146,7 @@ impl Chunk {
         heap: &Arc<[Buffer]>,
     ) -> ArrayRef {
         let (offset, len) = (rows.start, rows.len());
-        let column_type = self.schema.columns()[column].column_type;
+        let column_type = self.schema.all_columns()[column].column_type;
         match column_type.unrounded() {
             ColumnType::Boolean => {
                 let values = &values.as_slice()[offset..offset + len];
@@ -197,7 +197,7 @@ impl Chunk {
     #[must_use]
     pub fn batch(&self, projection: &[usize], offset: usize, len: usize) -> RecordBatch {
         assert!(offset + len <= self.rows, "rows {offset} to {} of {}", offset + len, self.rows);
-        let schema = self.schema.arrow();
+        let schema = self.schema.all_arrow();
         let schema = if projection.iter().copied().eq(0..schema.fields().len()) {
             schema
         } else {

@@ -169,10 +169,10 @@ impl HotChunk {
     /// Room for rows to be inserted one by one.
     pub(crate) fn empty(schema: &Arc<Schema>, memory: &Arc<Memory>) -> Result<HotChunk, OutOfMemory> {
         let width = |column: &crate::types::Column| ROWS_MIN * column.column_type.physical().width();
-        let bytes: usize = schema.columns().iter().map(|column| width(column).next_multiple_of(64)).sum();
+        let bytes: usize = schema.all_columns().iter().map(|column| width(column).next_multiple_of(64)).sum();
         let mut arena = Arena::new(Arc::clone(memory), bytes);
-        let mut columns = Vec::with_capacity(schema.columns().len());
-        for column in schema.columns() {
+        let mut columns = Vec::with_capacity(schema.all_columns().len());
+        for column in schema.all_columns() {
             let values = own_buffer_of(arena.allocate(width(column))?);
             columns.push(HotColumn::empty(column.column_type, values));
         }
@@ -182,7 +182,7 @@ impl HotChunk {
     /// The rows of a chunk. There is no room for more until the first insert makes some.
     pub(crate) fn of_chunk(chunk: Arc<Chunk>) -> HotChunk {
         let (schema, rows) = (Arc::clone(chunk.schema()), chunk.rows());
-        let columns = schema.columns().iter().zip(&chunk.columns).map(|(described, column)| {
+        let columns = schema.all_columns().iter().zip(&chunk.columns).map(|(described, column)| {
             let statistics = &column.statistics;
             let bounds = Bounds::of_statistics(statistics, described.column_type.physical());
             let known = (statistics.null_count as usize, bounds, statistics.exact);

@@ -276,14 +276,14 @@ impl VisibleChunk {
         if gone.len() == 0 || gone.len() == chunk.rows() {
             return chunk;
         }
-        let mut overlay = Overlay::new(chunk.rows(), chunk.schema().columns().len(), &[], 0);
+        let mut overlay = Overlay::new(chunk.rows(), chunk.schema().all_columns().len(), &[], 0);
         gone.for_each(|row| overlay.hide(row, true));
         VisibleChunk::new(chunk, 0, overlay.finish().map(Arc::new)).settled_in_place()
     }
 
     /// Counts and bounds of a packed column over all rows: those that the view does not see may hold anything.
     fn statistics_of_all(&self, column: usize, packed: &PackedColumn) -> ColumnStatistics {
-        let (stored, described) = (self.chunk.statistics(column), &self.chunk.schema().columns()[column]);
+        let (stored, described) = (self.chunk.statistics(column), &self.chunk.schema().all_columns()[column]);
         let mut bounds = Bounds::of_statistics(stored, described.column_type.physical());
         bounds.merge(&packed.bounds(self.chunk.validity(column), &mut Scratch::default()));
         let mut statistics = bounds.statistics(described.column_type, self.rows() as u64, stored.null_count);

@@ -238,7 +238,7 @@ impl Index {
     /// What is to be found out about rows with the same key.
     pub(super) fn duplicates<'d>(&self, rules: &'d dyn Rules) -> Duplicates<'d> {
         match self.uniqueness {
-            Uniqueness::Unique => Duplicates::by(rules),
+            Uniqueness::Unique | Uniqueness::UniqueNulls => Duplicates::by(rules),
             Uniqueness::Multiple => Duplicates::ignored(),
         }
     }
@@ -299,8 +299,8 @@ impl<F: Fn(RowId) -> bool + Sync> Rules for ChunkRules<'_, F> {
         source_of(self.sources, row).is_some()
     }
 
-    fn has_null(&self, new: RowId) -> bool {
-        source_of(self.sources, new).is_some_and(|source| self.index.layout.has_null(source.chunk, new.row()))
+    fn is_apart(&self, new: RowId) -> bool {
+        source_of(self.sources, new).is_some_and(|source| self.index.layout.is_apart(source.chunk, new.row()))
     }
 
     fn is_in_the_way(&self, old: RowId) -> bool {
@@ -326,9 +326,9 @@ impl KeySink for Gather<'_> {
     type Error = OutOfMemory;
 
     #[inline]
-    fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), OutOfMemory> {
+    fn take<K: WholeKey>(&mut self, row: usize, key: K, is_apart: bool) -> Result<(), OutOfMemory> {
         match self.source.and_then(|source| source.id(row)) {
-            Some(id) => self.gathered.push(key.any(), id, has_null),
+            Some(id) => self.gathered.push(key.any(), id, is_apart),
             None => Ok(()),
         }
     }
@@ -344,9 +344,9 @@ impl KeySink for Build<'_, '_> {
     type Error = OutOfMemory;
 
     #[inline]
-    fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), OutOfMemory> {
+    fn take<K: WholeKey>(&mut self, row: usize, key: K, is_apart: bool) -> Result<(), OutOfMemory> {
         match self.source.and_then(|source| source.id(row)) {
-            Some(id) => self.builder.push(key, id, has_null),
+            Some(id) => self.builder.push(key, id, is_apart),
             None => Ok(()),
         }
     }
@@ -378,7 +378,7 @@ struct Each<F>(F);
 impl<E, F: FnMut(usize, AnyBytes<'_>, bool) -> Result<(), E>> KeySink for Each<F> {
     type Error = E;
 
-    fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), E> {
-        (self.0)(row, key.any(), has_null)
+    fn take<K: WholeKey>(&mut self, row: usize, key: K, is_apart: bool) -> Result<(), E> {
+        (self.0)(row, key.any(), is_apart)
     }
 }

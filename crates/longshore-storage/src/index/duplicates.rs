@@ -11,8 +11,8 @@ pub(super) trait Rules: Sync {
     /// Whether a row is one of those that are being added.
     fn is_new(&self, row: RowId) -> bool;
 
-    /// Whether any number of rows may have the key of a new one, because NULL is part of it.
-    fn has_null(&self, new: RowId) -> bool;
+    /// Whether any number of rows may have the key of a new one, because NULL makes it differ from every key.
+    fn is_apart(&self, new: RowId) -> bool;
 
     /// Whether a row that is not new keeps others from having its key.
     fn is_in_the_way(&self, old: RowId) -> bool;
@@ -55,7 +55,7 @@ impl<'a> Duplicates<'a> {
     pub(super) fn are_allowed(&self, pair: impl FnOnce() -> (RowId, RowId)) -> bool {
         let Some(rules) = self.rules else { return true };
         let (one, other) = pair();
-        rules.has_null(if rules.is_new(one) { one } else { other })
+        rules.is_apart(if rules.is_new(one) { one } else { other })
     }
 
     /// Takes note of two rows with the same key.

@@ -19,6 +19,7 @@ use std::fmt;
 use longshore_value::text::trim_char;
 use longshore_value::{numeric, times};
 
+use super::Uniqueness;
 use crate::datum::Datum;
 use crate::types::{ColumnType, Physical, Schema};
 
@@ -51,17 +52,25 @@ pub struct Key {
     short: u128,
     length: u32,
     has_null: bool,
+    /// Whether NULL makes it differ from every key.
+    is_apart: bool,
     /// All bytes if they are more.
     long: Vec<u8>,
 }
 
 impl Key {
-    const EMPTY: Key = Key { short: 0, length: 0, has_null: false, long: Vec::new() };
+    const EMPTY: Key = Key { short: 0, length: 0, has_null: false, is_apart: false, long: Vec::new() };
 
-    /// Whether one of its values is NULL; then it equals no key, not even itself.
+    /// Whether one of its values is NULL.
     #[must_use]
     pub fn has_null(&self) -> bool {
         self.has_null
+    }
+
+    /// Whether one of its values is NULL, so that it equals no key, not even itself.
+    #[must_use]
+    pub fn is_apart(&self) -> bool {
+        self.is_apart
     }
 
     /// Its bytes.
@@ -172,6 +181,10 @@ struct Part {
     column_type: ColumnType,
     physical: Physical,
     nullable: bool,
+    /// Whether a key with NULL in it equals no other.
+    nulls_differ: bool,
+    /// Whether it only says which rows have a key.
+    is_filter: bool,
 }
 
 /// Why values are no key of an index.
@@ -216,15 +229,17 @@ impl KeyLayout {
     /// # Panics
     ///
     /// When the schema does not have them.
-    pub(super) fn new(schema: &Schema, columns: &[usize]) -> KeyLayout {
+    pub(super) fn new(schema: &Schema, columns: &[usize], uniqueness: Uniqueness) -> KeyLayout {
         let parts = columns.iter().map(|&column| {
-            let described = &schema.columns()[column];
+            let described = &schema.all_columns()[column];
             Part {
                 column,
                 name: described.name.clone(),
                 column_type: described.column_type,
                 physical: described.column_type.physical(),
                 nullable: described.nullable,
+                nulls_differ: uniqueness != Uniqueness::UniqueNulls || described.is_filter(),
+                is_filter: described.is_filter(),
             }
         });
         KeyLayout::of(parts.collect())
@@ -349,6 +364,7 @@ impl Part {
             return Err(self.wrong(Datum::Null));
         }
         key.has_null = true;
+        key.is_apart |= self.nulls_differ;
         key.push(ABSENT.into(), 1);
         let zeros = self.fixed_bytes().map_or(0, |bytes| bytes - 1);
         for count in [zeros.min(8), zeros.saturating_sub(8)] {

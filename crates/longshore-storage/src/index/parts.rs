@@ -40,7 +40,7 @@ impl Rules for Loaded {
         true
     }
 
-    fn has_null(&self, _: RowId) -> bool {
+    fn is_apart(&self, _: RowId) -> bool {
         false
     }
 

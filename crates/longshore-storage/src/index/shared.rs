@@ -127,10 +127,10 @@ impl Index {
         Ok(shared)
     }
 
-    /// The rows that have the key of a row of a chunk; none if NULL is part of it.
+    /// The rows that have the key of a row of a chunk; none if NULL makes it differ from all.
     pub(crate) fn find_stored(&self, chunk: &Chunk, row: usize) -> Found {
         let key = self.layout.key_of_stored(chunk, row);
-        if key.has_null() { Found::default() } else { self.find(&key) }
+        if key.is_apart() { Found::default() } else { self.find(&key) }
     }
 
     /// The values of a key of a row of a chunk, as they are shown in messages.
@@ -207,8 +207,8 @@ struct Hash<'i, F> {
 impl<E: From<OutOfMemory>, F: Fn(RowId) -> Result<bool, E>> KeySink for Hash<'_, F> {
     type Error = E;
 
-    fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), E> {
-        if has_null {
+    fn take<K: WholeKey>(&mut self, row: usize, key: K, is_apart: bool) -> Result<(), E> {
+        if is_apart {
             return Ok(());
         }
         let mut holder = None;

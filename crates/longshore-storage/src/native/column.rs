@@ -47,7 +47,7 @@ pub(super) fn write(
             &repacked
         };
         let layout = packed.layout();
-        let physical = chunk.schema().columns()[column].column_type.physical();
+        let physical = chunk.schema().all_columns()[column].column_type.physical();
         for (buffer, bytes) in packed.buffers().zip(layout.buffer_bytes(physical, rows)) {
             writer.push(&buffer[..bytes]);
         }

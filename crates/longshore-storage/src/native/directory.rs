@@ -51,7 +51,7 @@ impl Directory {
 
     /// The least that the values take in memory. A file may have few bytes of many rows, if these are alike.
     pub(super) fn bytes_in_memory(&self) -> u64 {
-        let physical = self.schema.columns().iter().map(|column| column.column_type.physical()).collect::<Vec<_>>();
+        let physical = self.schema.all_columns().iter().map(|column| column.column_type.physical()).collect::<Vec<_>>();
         let blocks = self.chunks.iter().flat_map(|chunk| chunk.blocks.iter().zip(&physical));
         blocks.map(|(block, &physical)| block.bytes_in_memory(physical)).fold(0, u64::saturating_add)
     }
@@ -59,8 +59,8 @@ impl Directory {
     /// The directory's bytes.
     pub(super) fn encode(schema: &Schema, chunks: &[ChunkEntry]) -> Vec<u8> {
         let mut writer = Writer::default();
-        writer.u32(schema.columns().len() as u32);
-        for column in schema.columns() {
+        writer.u32(schema.all_columns().len() as u32);
+        for column in schema.all_columns() {
             writer.bytes(column.name.as_bytes());
             write_type(&mut writer, column.column_type);
             writer.u8(u8::from(column.nullable));
@@ -111,7 +111,7 @@ impl Unverified {
             if chunk.rows == 0 || chunk.rows as usize > CHUNK_ROWS_MAX {
                 return Err(in_directory(Malformed::new(format!("chunk {number} has {} rows", chunk.rows))));
             }
-            for (column, block) in directory.schema.columns().iter().zip(&chunk.blocks) {
+            for (column, block) in directory.schema.all_columns().iter().zip(&chunk.blocks) {
                 block
                     .verify(column, chunk.rows)
                     .map_err(|malformed| (Place::Block { chunk: number, column: column.name.clone() }, malformed))?;

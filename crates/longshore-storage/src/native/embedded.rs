@@ -64,7 +64,7 @@ impl ChunkWriter {
     pub(crate) fn write(&mut self, chunk: &Chunk, bytes: &mut Vec<u8>) -> Result<usize, OutOfMemory> {
         let ChunkWriter { packer, arena, sections } = self;
         sections.clear();
-        let columns = 0..chunk.schema().columns().len();
+        let columns = 0..chunk.schema().all_columns().len();
         let blocks = columns.map(|column| column::write(chunk, column, packer, arena, sections));
         let entry = ChunkEntry { rows: chunk.rows() as u32, blocks: blocks.collect::<Result<_, _>>()? };
         let directory = Directory::encode(chunk.schema(), &[entry]);
@@ -91,7 +91,7 @@ pub(crate) fn chunk_of_bytes(
         return Err(ChunkError::Malformed(format!("{} chunks where one is expected", directory.chunks.len())));
     };
     let mut columns = Vec::with_capacity(entry.blocks.len());
-    for (definition, block) in schema.columns().iter().zip(&entry.blocks) {
+    for (definition, block) in schema.all_columns().iter().zip(&entry.blocks) {
         let in_column = |reason: &str| ChunkError::Malformed(format!("column {}: {reason}", definition.name));
         let stored = checked(block, blocks).ok_or_else(|| in_column(WRONG_CHECKSUM))?;
         let column = column::read(block, stored, definition.column_type, arena, scratch);
@@ -110,7 +110,7 @@ pub(crate) fn chunk_of_bytes(
 pub(crate) fn check_blocks(bytes: &[u8]) -> Result<(), ChunkError> {
     let (directory, blocks) = directory_and_blocks(bytes)?;
     for entry in &directory.chunks {
-        for (column, block) in directory.schema.columns().iter().zip(&entry.blocks) {
+        for (column, block) in directory.schema.all_columns().iter().zip(&entry.blocks) {
             if checked(block, blocks).is_none() {
                 return Err(ChunkError::Malformed(format!("column {}: {WRONG_CHECKSUM}", column.name)));
             }

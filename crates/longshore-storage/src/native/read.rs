@@ -234,7 +234,7 @@ struct Worker {
 impl Worker {
     fn read_chunk(&mut self, reload: &Reload<'_>, number: usize, chunk: &ChunkEntry) -> Result<Chunk, NativeError> {
         let mut columns = Vec::with_capacity(chunk.blocks.len());
-        for (definition, block) in reload.schema.columns().iter().zip(&chunk.blocks) {
+        for (definition, block) in reload.schema.all_columns().iter().zip(&chunk.blocks) {
             let place = || Place::Block { chunk: number, column: definition.name.clone() };
             self.read_block(reload, block, place)?;
             let bytes = &self.stored[..block.bytes as usize];
@@ -263,7 +263,7 @@ impl Worker {
             .map_err(|error| NativeError::out_of_memory(reload.path, error))?
             .with_statistics(chunk.blocks.iter().map(|block| block.statistics.clone()).collect());
         let mut spare = buffer.spare(rows);
-        let columns = reload.schema.columns();
+        let columns = reload.schema.all_columns();
         for ((definition, block), column) in columns.iter().zip(&chunk.blocks).zip(&mut spare.columns) {
             let place = || Place::Block { chunk: number, column: definition.name.clone() };
             self.read_block(reload, block, place)?;

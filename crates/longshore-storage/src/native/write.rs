@@ -19,7 +19,7 @@ use super::directory::{ChunkEntry, Directory};
 use super::section::SectionWriter;
 use super::{HEADER_BYTES, MAGIC, NativeControl, NativeError, NativeReport, TRAILER_BYTES, VERSION, column};
 
-/// Writes the rows of `snapshot` to a file at `path`, with `threads` workers.
+/// Writes the rows of `snapshot` to a file at `path`, with `threads` workers. Hidden columns are left out.
 ///
 /// The file is written under another name in the same folder, synchronised with the disk and then renamed: a file that
 /// was at `path` is replaced as a whole or not at all.
@@ -120,7 +120,7 @@ impl Unload<'_> {
 
     /// Writes header, directory and trailer; returns the length of the file.
     fn write_frame(&self, chunks: &[ChunkEntry]) -> Result<u64, NativeError> {
-        let directory = Directory::encode(self.snapshot.schema(), chunks);
+        let directory = Directory::encode(&self.snapshot.schema().visible(), chunks);
         let directory_at = self.end.load(Ordering::Relaxed);
         let mut header = Vec::with_capacity(HEADER_BYTES);
         header.extend_from_slice(&MAGIC);

@@ -13,7 +13,7 @@ pub(crate) fn describe(restrictions: &[Restriction], schema: &Schema) -> String 
         if !text.is_empty() {
             text.push_str(" AND ");
         }
-        let column = &schema.columns()[attribute.column()];
+        let column = &schema.all_columns()[attribute.column()];
         describe_one(&mut text, &column.name, column.column_type, attribute, span);
     }
     if text.is_empty() {
@@ -79,8 +79,9 @@ mod tests {
             Column::new("total", ColumnType::Decimal { precision: 30, scale: 1 }, true),
         ]);
         let integer = |value| Bound::Included(Comparand::Integer(value));
-        let equal =
-            |column: usize, value| Restriction::equal(column, schema.columns()[column].column_type.physical(), value);
+        let equal = |column: usize, value| {
+            Restriction::equal(column, schema.all_columns()[column].column_type.physical(), value)
+        };
         let cases: [(&[Restriction], &str); 8] = [
             (&[], "all rows"),
             (&[equal(0, Comparand::Integer(-5)), Restriction::is_null(3)], "id = -5 AND day IS NULL"),

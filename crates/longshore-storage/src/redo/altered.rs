@@ -74,7 +74,7 @@ fn put_altered(id: RelationId, after: &Table, record: &mut Vec<u8>) {
     put_bytes(record, &schema_to_bytes(after.schema()));
     let first = if after.is_logged() { first_row(after) } else { None };
     let mut computed = Vec::new();
-    for (at, (origin, column)) in after.origins().iter().zip(after.schema().columns()).enumerate() {
+    for (at, (origin, column)) in after.origins().iter().zip(after.schema().all_columns()).enumerate() {
         match (origin, first) {
             (ColumnOrigin::Kept(from), _) => {
                 record.push(KEPT);
@@ -111,7 +111,7 @@ fn first_row(table: &Table) -> Option<RowId> {
 
 /// Writes the values of some columns of all rows.
 fn put_computed(table: &Table, columns: &[usize], record: &mut Vec<u8>) {
-    let all = table.schema().columns();
+    let all = table.schema().all_columns();
     let nullable = columns.iter().filter(|&&column| all[column].nullable).count();
     let mut next = NextRow::default();
     for (at, slot) in table.slots.iter() {

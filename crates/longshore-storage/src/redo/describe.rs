@@ -103,14 +103,14 @@ impl Describer {
             let mut line = format!("{relation}: ");
             match kind {
                 ChangeKind::Insert => {
-                    let all: Vec<&Column> = schema.columns().iter().collect();
+                    let all: Vec<&Column> = schema.all_columns().iter().collect();
                     let _ = write!(line, "insert row {row}: {}", shown_values(&all, &mut item)?);
                 }
                 ChangeKind::Update | ChangeKind::UpdateAlike => {
                     if kind == ChangeKind::Update {
-                        updated = columns(&mut item, schema.columns().len())?;
+                        updated = columns(&mut item, schema.all_columns().len())?;
                     }
-                    let changed: Vec<&Column> = updated.iter().map(|&column| &schema.columns()[column]).collect();
+                    let changed: Vec<&Column> = updated.iter().map(|&column| &schema.all_columns()[column]).collect();
                     let _ = write!(line, "update row {row}: {}", shown_values(&changed, &mut item)?);
                 }
                 ChangeKind::Delete => {
@@ -148,14 +148,14 @@ impl Describer {
         let before = self.shown(id);
         let mut computed = Vec::new();
         let mut origins = Vec::new();
-        for column in schema.columns() {
+        for column in schema.all_columns() {
             let shown = shown_column(column);
             match item.byte()? {
                 KEPT => {
                     let from = item.count()?;
-                    let from = match self.relations.get(&id).and_then(|(_, schema)| schema.columns().get(from)) {
+                    let from = match self.relations.get(&id).and_then(|(_, schema)| schema.all_columns().get(from)) {
                         Some(before) if before.name == column.name => String::new(),
-                        Some(before) => format!(" (was {})", before.name),
+                        Some(before) => format!(" (was {})", before.shown_name()),
                         None => format!(" (was column {from})"),
                     };
                     origins.push(format!("{shown}{from}"));
@@ -190,11 +190,11 @@ fn but_for(gone: usize) -> String {
 }
 
 fn shown_columns(schema: &Schema) -> String {
-    schema.columns().iter().map(shown_column).collect::<Vec<_>>().join(", ")
+    schema.all_columns().iter().map(shown_column).collect::<Vec<_>>().join(", ")
 }
 
 fn shown_column(column: &Column) -> String {
-    format!("{} {}{}", column.name, column.column_type, if column.nullable { "" } else { " NOT NULL" })
+    format!("{} {}{}", column.shown_name(), column.column_type, if column.nullable { "" } else { " NOT NULL" })
 }
 
 /// A value that stands alone.
@@ -213,7 +213,7 @@ fn shown_values(columns: &[&Column], item: &mut Reader<'_>) -> Result<String, Re
         let value = nulls.read(item, column)?;
         let separator = if shown.is_empty() { "" } else { ", " };
         let value = shown_value(value.datum(column.column_type), column.column_type);
-        let _ = write!(shown, "{separator}{} = {value}", column.name);
+        let _ = write!(shown, "{separator}{} = {value}", column.shown_name());
     }
     Ok(shown)
 }

@@ -56,7 +56,7 @@ impl<'a> RowWriter<'a> {
     ) -> RowWriter<'a> {
         let item = OpenItem::begin(record, ItemKind::Rows);
         put_number(record, id.0.into());
-        let columns = table.schema().columns();
+        let columns = table.schema().all_columns();
         let nullable = columns.iter().filter(|column| column.nullable).count();
         RowWriter {
             table,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Relation;
 use super::violations::first_violation;
 use crate::error::TransactionError;
-use crate::index::{Index, IsCancelled, Uniqueness};
+use crate::index::{Index, IsCancelled};
 use crate::table::{ForeignKey, ReferenceRules, Table};
 use crate::types::{Column, ColumnType};
 use crate::visibility::Time;
@@ -100,12 +100,12 @@ impl Relation {
         index: &Arc<Index>,
         told: &mut dyn FnMut(&Arc<Table>, Time, Time),
     ) -> Arc<ForeignKey> {
-        assert_eq!(index.uniqueness(), Uniqueness::Unique, "only what is unique can be referred to");
+        assert!(index.uniqueness().is_unique(), "only what is unique can be referred to");
         assert_eq!(index.columns().len(), rules.columns.len(), "as many columns as the index has");
         let of = |&wanted: &usize| {
             let found = rules.columns.iter().find(|(_, referred)| *referred == wanted);
             let &(column, _) = found.expect("a column for each of the index");
-            let (own, others) = (&self.schema().columns()[column], &parent.schema().columns()[wanted]);
+            let (own, others) = (&self.schema().all_columns()[column], &parent.schema().all_columns()[wanted]);
             assert!(Relation::can_refer(own, others), "a column has the type of the one that it refers to");
             column
         };

@@ -294,7 +294,7 @@ impl Table {
         view: View,
         stamps: &Stamps,
     ) -> Result<(), TransactionError> {
-        let columns = self.schema().columns();
+        let columns = self.schema().all_columns();
         for index in &**indexes {
             let key = index.key_of(|column| values[column].datum(columns[column].column_type));
             self.enter(index, &key.map_err(|error| self.key_error(index, error))?, row, view, stamps)?;

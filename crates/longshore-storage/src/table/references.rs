@@ -193,7 +193,7 @@ impl ForeignKey {
 
     /// The columns of a relation, as messages name them.
     pub(crate) fn names(table: &Table, columns: &[usize]) -> String {
-        let names = columns.iter().map(|&column| table.schema().columns()[column].name.as_str());
+        let names = columns.iter().map(|&column| table.schema().all_columns()[column].name.as_str());
         names.collect::<Vec<_>>().join(", ")
     }
 }

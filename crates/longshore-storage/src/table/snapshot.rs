@@ -127,7 +127,7 @@ impl Snapshot {
             return with_value;
         }
         let counts =
-            self.distinct_counts.get_or_init(|| self.kept_counts.of(&self.pieces, self.schema.columns().len()));
+            self.distinct_counts.get_or_init(|| self.kept_counts.of(&self.pieces, self.schema.all_columns().len()));
         counts.of_column(column, &self.pieces).clamp(1, with_value)
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::Transaction;
 use crate::datum::Datum;
 use crate::error::TransactionError;
-use crate::index::{Index, Uniqueness};
+use crate::index::Index;
 use crate::manager::WriteKind;
 use crate::row_id::RowId;
 use crate::table::{ForeignKey, IndexList, Table};
@@ -35,9 +35,9 @@ impl Transaction {
         if self.log.is_none() {
             return;
         }
-        let columns = table.schema().columns();
+        let columns = table.schema().all_columns();
         let last = if let TransactionError::Duplicate { index, .. } = error { Some(index) } else { None };
-        for index in indexes.iter().filter(|index| index.uniqueness() == Uniqueness::Unique) {
+        for index in indexes.iter().filter(|index| index.uniqueness().is_unique()) {
             let value = |&column: &usize| values[column].datum(columns[column].column_type);
             let key: Vec<Datum<'_>> = index.columns().iter().map(value).collect();
             self.log_key(table, index.columns(), &key);
@@ -61,7 +61,7 @@ impl Transaction {
 
     /// The same for rows of one relation, of which the indexes are given.
     pub(super) fn log_failed_keys_of(&mut self, table: &Arc<Table>, indexes: &[Arc<Index>], since: usize) {
-        let unique = || indexes.iter().filter(|index| index.uniqueness() == Uniqueness::Unique);
+        let unique = || indexes.iter().filter(|index| index.uniqueness().is_unique());
         if self.log.is_none() || unique().next().is_none() {
             return;
         }
@@ -117,7 +117,7 @@ impl Transaction {
         }
         let values = child.stored(row, key.columns())?;
         let each = key.index().columns().iter().zip(&values);
-        let datums = each.map(|(&column, value)| value.datum(parent.schema().columns()[column].column_type));
+        let datums = each.map(|(&column, value)| value.datum(parent.schema().all_columns()[column].column_type));
         self.log_key(parent, key.index().columns(), &datums.collect::<Vec<_>>());
         Ok(())
     }
@@ -143,7 +143,8 @@ impl Transaction {
                 for row in gone {
                     let values = table.stored(row, key.index().columns())?;
                     let each = key.columns().iter().zip(&values);
-                    let datums = each.map(|(&column, value)| value.datum(child.schema().columns()[column].column_type));
+                    let datums =
+                        each.map(|(&column, value)| value.datum(child.schema().all_columns()[column].column_type));
                     self.log_key(&child, key.columns(), &datums.collect::<Vec<_>>());
                 }
             }

@@ -191,7 +191,7 @@ impl ForeignKeyReads {
                     key.columns().iter().filter_map(|&column| Some((column, input_of(cell(column)?)))).collect();
                 let value = |column: usize| {
                     let input = inputs.iter().find(|(known, _)| *known == column);
-                    let column_type = table.schema().columns()[column].column_type;
+                    let column_type = table.schema().all_columns()[column].column_type;
                     input.map_or(Datum::Null, |(_, input)| input.datum(column_type))
                 };
                 if let Referred::Key(found) = key.layout().of_row(value)

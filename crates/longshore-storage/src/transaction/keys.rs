@@ -198,7 +198,7 @@ impl Transaction {
             transaction.log_range(table, index.columns(), low, high);
             return visited;
         };
-        let types = index.columns().iter().map(|&column| table.schema().columns()[column].column_type);
+        let types = index.columns().iter().map(|&column| table.schema().all_columns()[column].column_type);
         let last: Vec<Datum<'_>> = types.zip(&inputs).map(|(column_type, input)| input.datum(column_type)).collect();
         match direction {
             Direction::Forward => transaction.log_range(table, index.columns(), low, Bound::Included(&last)),

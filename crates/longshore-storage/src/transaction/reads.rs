@@ -100,7 +100,7 @@ impl Transaction {
         let stamps = self.manager.stamps();
         for row in from..to {
             let is_wanted = |range: &ColumnRange<'_>| {
-                let column_type = table.schema().columns()[range.column].column_type;
+                let column_type = table.schema().all_columns()[range.column].column_type;
                 slot.visible_cell((row, range.column), self.view, stamps, &TextRoom::default())
                     .is_some_and(|cell| cell.with_datum(column_type, |value| range.holds(&value)))
             };
@@ -123,7 +123,7 @@ impl Transaction {
         let Some(log) = self.log_of(table) else { return };
         let schema = table.schema();
         let restrictions: Vec<Restriction> =
-            ranges.iter().map(|range| restriction(&schema.columns()[range.column], range)).collect();
+            ranges.iter().map(|range| restriction(&schema.all_columns()[range.column], range)).collect();
         log.predicate(&restrictions);
         for &column in columns_read {
             log.read(column);
@@ -169,7 +169,7 @@ impl Transaction {
         high: Bound<&[Datum<'_>]>,
     ) {
         let Some(log) = self.log_of(table) else { return };
-        let described = table.schema().columns();
+        let described = table.schema().all_columns();
         let mut uuids = vec![None; columns.len() * 2];
         let (low_uuids, high_uuids) = uuids.split_at_mut(columns.len());
         let low = low.map(|values| comparands(described, columns, values, low_uuids));
@@ -189,7 +189,7 @@ impl Transaction {
 /// Logs the lookup of a key that is not one of integers, or the first of these.
 #[cold]
 fn log_any_key(log: &mut RelationLog, table: &Table, columns: &[usize], key: &[Datum<'_>]) {
-    let described = table.schema().columns();
+    let described = table.schema().all_columns();
     let each = columns.iter().zip(key);
     let restrictions: Vec<Restriction> =
         each.map(|(&column, &value)| equal(column, &described[column], value)).collect();

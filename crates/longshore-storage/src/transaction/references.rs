@@ -257,7 +257,7 @@ impl Transaction {
         row: RowId,
         values: &[Input<'_>],
     ) -> Result<RowId, TransactionError> {
-        let types = key.columns().iter().map(|&column| relation.schema().columns()[column].column_type);
+        let types = key.columns().iter().map(|&column| relation.schema().all_columns()[column].column_type);
         let each = key.columns().iter().zip(values).zip(types);
         let values: Vec<(usize, Datum<'_>)> =
             each.map(|((&column, value), column_type)| (column, value.datum(column_type))).collect();
@@ -422,7 +422,7 @@ fn defaults(key: &ForeignKey, child: &Table) -> Result<Vec<Input<'static>>, Tran
         let found = defaults(column, &mut take);
         found.map_err(|reason| TransactionError::Default {
             relation: child.name(),
-            column: child.schema().columns()[column].name.clone(),
+            column: child.schema().all_columns()[column].name.clone(),
             reason,
         })?;
         taken

@@ -158,7 +158,7 @@ impl RowEdit<'_> {
     /// A text; `None` is NULL.
     pub fn text(&mut self, field: Field<&str>) -> Option<&str> {
         self.log(field.column());
-        let is_text = !self.table.schema().columns()[field.column()].column_type.is_bytes();
+        let is_text = !self.table.schema().all_columns()[field.column()].column_type.is_bytes();
         self.room = TextRoom::default();
         let bytes = self.slot.text(self.row.row(), field.column(), &self.room).filter(|_| is_text)?;
         // SAFETY: a column of text holds UTF-8 only (`Chunk::from_parts`, `typed/domain.rs`).
@@ -187,10 +187,10 @@ impl RowEdit<'_> {
     pub fn set_datum(&mut self, column: usize, value: Datum<'_>) -> Result<(), TransactionError> {
         let table = self.table;
         if table.is_indexed(column) {
-            let column = table.schema().columns()[column].name.clone();
+            let column = table.schema().all_columns()[column].name.clone();
             return Err(TransactionError::Indexed { relation: table.name(), column });
         }
-        if typed::is_plain(&table.schema().columns()[column], value) {
+        if typed::is_plain(&table.schema().all_columns()[column], value) {
             return self.store(column, &value);
         }
         let input = table.input(column, value)?;

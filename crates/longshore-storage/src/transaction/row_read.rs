@@ -122,7 +122,7 @@ impl RowRead<'_> {
 
     /// A text; `None` is NULL.
     pub fn text(&mut self, field: Field<&str>) -> Option<&str> {
-        let is_text = !self.table.schema().columns()[field.column()].column_type.is_bytes();
+        let is_text = !self.table.schema().all_columns()[field.column()].column_type.is_bytes();
         let bytes = self.any_bytes(field.column()).filter(|_| is_text)?;
         // SAFETY: a column of text holds UTF-8 only (`Chunk::from_parts`, `typed/domain.rs`).
         Some(unsafe { std::str::from_utf8_unchecked(bytes) })

@@ -87,7 +87,7 @@ impl Transaction {
         column: usize,
         read: impl FnOnce(Datum<'_>) -> R,
     ) -> Result<R, TransactionError> {
-        let column_type = relation.schema().columns()[column].column_type;
+        let column_type = relation.schema().all_columns()[column].column_type;
         self.with_cell(relation, row, column, |cell| cell.with_datum(column_type, read))
     }
 
@@ -154,11 +154,11 @@ impl Transaction {
     pub fn insert(&mut self, relation: &Relation, values: &[Datum<'_>]) -> Result<RowId, TransactionError> {
         self.assert_mine(relation);
         let table = relation.table();
-        let expected = table.schema().columns().len();
+        let expected = table.schema().all_columns().len();
         if values.len() != expected {
             return Err(TransactionError::ColumnCount { relation: table.name(), expected, found: values.len() });
         }
-        let mut each = table.schema().columns().iter().zip(values);
+        let mut each = table.schema().all_columns().iter().zip(values);
         if each.all(|(column, &value)| typed::is_plain(column, value)) {
             return self.insert_stored(table, values);
         }
@@ -216,8 +216,8 @@ impl Transaction {
             }
             return Ok(row);
         }
-        let mut inputs = Vec::with_capacity(table.schema().columns().len());
-        for column in 0..table.schema().columns().len() {
+        let mut inputs = Vec::with_capacity(table.schema().all_columns().len());
+        for column in 0..table.schema().all_columns().len() {
             inputs.push(match values.iter().rev().find(|(changed, _)| *changed == column) {
                 Some(&(_, value)) => table.input(column, value)?,
                 None => self.with_cell(relation, row, column, input_of)?,

@@ -141,7 +141,8 @@ impl Image for RowImage<'_> {
         match self.slot.visible_cell((self.row, column), self.view, self.stamps, &TextRoom::default()) {
             None | Some(Cell::Null) => Span::NULL,
             Some(Cell::Bits(bits)) => {
-                Comparand::of_bits(self.table.schema().columns()[column].column_type.physical(), bits).span(attribute)
+                Comparand::of_bits(self.table.schema().all_columns()[column].column_type.physical(), bits)
+                    .span(attribute)
             }
             Some(text) => {
                 let mut span = Span::NULL;
@@ -161,7 +162,7 @@ struct SlotBounds<'a> {
 impl Image for SlotBounds<'_> {
     fn span(&self, attribute: Attribute) -> Span {
         let column = attribute.column();
-        let null = self.table.schema().columns()[column].nullable;
+        let null = self.table.schema().all_columns()[column].nullable;
         if attribute.is_hash() {
             return Span { null, ..Span::ALL };
         }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
-use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::arrow::datatypes::{Field, Schema};
 use longshore_storage::{
-    ARENA_BLOCK_BYTES, AppendError, Arena, CHUNK_ROWS_MAX, HEAP_BYTES_MAX, PartitionBuffer, Relation, lists,
+    ARENA_BLOCK_BYTES, AppendError, Arena, CHUNK_ROWS_MAX, Column, HEAP_BYTES_MAX, PartitionBuffer, Relation, lists,
 };
 
 use super::array_lengths::fitted;
@@ -21,7 +21,6 @@ const SMALL_BLOCK_BYTES: usize = 2 << 20;
 pub(in crate::datafusion) struct BulkAppender<'a> {
     relation: &'a Relation,
     checks: Option<&'a Checks>,
-    types: SchemaRef,
     waiting: Vec<RecordBatch>,
     waiting_rows: usize,
     arena: Option<Arena>,
@@ -31,21 +30,15 @@ pub(in crate::datafusion) struct BulkAppender<'a> {
 impl<'a> BulkAppender<'a> {
     /// Gathers rows for `relation`, which does not see them yet, and refuses those that violate `checks`.
     pub(in crate::datafusion) fn new(relation: &'a Relation, checks: Option<&'a Checks>) -> Self {
-        Self {
-            relation,
-            checks,
-            types: relation.schema().arrow(),
-            waiting: Vec::new(),
-            waiting_rows: 0,
-            arena: None,
-            buffers: Vec::new(),
-        }
+        Self { relation, checks, waiting: Vec::new(), waiting_rows: 0, arena: None, buffers: Vec::new() }
     }
 
-    /// Takes in the rows of `batch`.
+    /// Takes in the rows of `batch`, which have hidden columns only if no checks make these.
     pub(in crate::datafusion) fn add(&mut self, batch: &RecordBatch) -> Result<(), Error> {
-        let types = self.relation.schema().columns().iter().map(|column| column.column_type).enumerate();
-        let mut batch = fitted(convert(batch, &self.types)?, types)?;
+        let columns = &self.relation.schema().all_columns()[..batch.num_columns()];
+        let types = columns.iter().map(|column| column.column_type).enumerate();
+        let fields: Vec<Field> = columns.iter().map(Column::field).collect();
+        let mut batch = fitted(convert(batch, &fields)?, types)?;
         if let Some(checks) = self.checks {
             batch = checks.complete(batch)?;
             checks.check(&batch)?;
@@ -103,8 +96,8 @@ impl<'a> BulkAppender<'a> {
 }
 
 /// The rows of `batch` in the types of `target`. What does not fit is an error, never NULL.
-pub(in crate::datafusion) fn convert(batch: &RecordBatch, target: &SchemaRef) -> Result<RecordBatch, Error> {
-    let columns = batch.columns().iter().zip(target.fields()).map(|(array, field)| {
+pub(in crate::datafusion) fn convert(batch: &RecordBatch, target: &[Field]) -> Result<RecordBatch, Error> {
+    let columns = batch.columns().iter().zip(target).map(|(array, field)| {
         if array.data_type() == field.data_type() {
             return Ok(Arc::clone(array));
         }
@@ -112,7 +105,7 @@ pub(in crate::datafusion) fn convert(batch: &RecordBatch, target: &SchemaRef) ->
     });
     let columns = columns.collect::<Result<Vec<ArrayRef>, Error>>()?;
     // NOT NULL is checked when the rows are taken in, with a message that names the column.
-    let fields = target.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+    let fields = target.iter().map(|field| field.clone().with_nullable(true));
     let schema = Schema::new(fields.collect::<Vec<_>>());
     RecordBatch::try_new(Arc::new(schema), columns).map_err(|error| from_datafusion(error.into()))
 }
@@ -134,8 +127,8 @@ fn rejected(relation: &str, error: AppendError) -> Error {
 #[cfg(test)]
 mod tests {
     use datafusion::arrow::array::{AsArray, Int64Array, StringArray};
-    use datafusion::arrow::datatypes::{DataType, Field};
-    use longshore_storage::{Column, ColumnType, Memory, MergeKind, Schema as TableSchema};
+    use datafusion::arrow::datatypes::DataType;
+    use longshore_storage::{ColumnType, Memory, MergeKind, Schema as TableSchema};
 
     use super::*;
 

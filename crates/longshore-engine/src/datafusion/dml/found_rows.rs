@@ -42,12 +42,11 @@ impl FoundRows {
         columns: &[usize],
         also: &[usize],
     ) -> Result<Self, Error> {
-        let types = columns.iter().map(|column| schema.columns()[*column].column_type).collect();
+        let types = columns.iter().map(|column| schema.all_columns()[*column].column_type).collect();
         let columns: Vec<usize> = columns.iter().chain(also).copied().collect();
         let mut fields = vec![rows.schema().field(0).clone()];
-        fields.extend(columns.iter().map(|column| schema.arrow().field(*column).clone()));
+        fields.extend(columns.iter().map(|column| schema.all_columns()[*column].field()));
         let others: Vec<usize> = (fields.len()..rows.schema().fields().len()).collect();
-        let target = Arc::new(ArrowSchema::new(fields));
         let mut found = Self { batches: Vec::new(), types, columns, others: Vec::new(), rows: 0 };
         let mut seen = HashSet::new();
         while let Some(batch) = rows.try_next().await? {
@@ -61,7 +60,7 @@ impl FoundRows {
             };
             found.rows += batch.num_rows();
             let types = found.types.iter().enumerate().map(|(at, column_type)| (at + 1, *column_type));
-            let values = fitted(convert(&batch, &target)?, types)?;
+            let values = fitted(convert(&batch, &fields)?, types)?;
             found.batches.push(values);
             if !others.is_empty() {
                 found.others.push(batch.project(&others).map_err(|error| from_datafusion(error.into()))?);

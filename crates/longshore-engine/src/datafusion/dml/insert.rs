@@ -2,9 +2,10 @@
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::datatypes::Field;
 use futures::TryStreamExt;
 use longshore_load::Control;
-use longshore_storage::{MergeKind, Merged, OnConflict, Relation};
+use longshore_storage::{Column, MergeKind, Merged, OnConflict, Relation};
 
 use super::array_lengths::fitted;
 use super::bulk_appender::{BulkAppender, convert};
@@ -35,13 +36,13 @@ pub(in crate::datafusion) async fn dry_run(
 
 /// All `rows` in the types of `relation`.
 pub(in crate::datafusion) async fn gather(relation: &Relation, mut rows: RowStream) -> Result<RecordBatch, Error> {
-    let types = relation.schema().arrow();
+    let types: Vec<Field> = relation.schema().columns().iter().map(Column::field).collect();
     let mut batches = Vec::new();
     while let Some(batch) = rows.try_next().await? {
         let columns = relation.schema().columns().iter().map(|column| column.column_type).enumerate();
         batches.push(fitted(convert(&batch, &types)?, columns)?);
     }
-    let types = batches.first().map_or(types, RecordBatch::schema);
+    let types = batches.first().map_or_else(|| relation.schema().arrow(), RecordBatch::schema);
     concat_batches(&types, &batches).map_err(|error| from_datafusion(error.into()))
 }
 

@@ -6,8 +6,8 @@ use datafusion::arrow::datatypes::{Field, Schema as ArrowSchema};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{DFSchema, Result as Planned, TableReference};
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{Expr, Volatility};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use longshore_storage::Schema;
 use sqlparser::ast;
@@ -29,12 +29,25 @@ pub(super) fn over_columns(table: &str, schema: &Schema, columns: &[usize]) -> R
 
 /// An expression of SQL over the columns of `schema`, as simple as it can be made.
 pub(super) fn logical(planner: &Planner, expr: &ast::Expr, schema: &DFSchema) -> Result<Expr, Error> {
+    simplified(&planner.state, planned(planner, expr, schema)?, schema).map_err(from_datafusion)
+}
+
+/// Whether an expression has the same value for the same row whenever it is computed.
+pub(super) fn is_immutable(planner: &Planner, expr: &ast::Expr, schema: &DFSchema) -> Result<bool, Error> {
+    let changes = |part: &Expr| {
+        Ok(matches!(part, Expr::ScalarFunction(call) if call.func.signature().volatility != Volatility::Immutable))
+    };
+    Ok(!planned(planner, expr, schema)?.exists(changes).map_err(from_datafusion)?)
+}
+
+/// An expression of SQL over the columns of `schema`, as it is written.
+fn planned(planner: &Planner, expr: &ast::Expr, schema: &DFSchema) -> Result<Expr, Error> {
     let mut named = ast::ExprWithAlias { expr: expr.clone(), alias: None };
     time_syntax::rewrite_expression(&mut named.expr);
     numbers::mark_expression(&mut named.expr);
     let expr = planner.plan_expression(named, schema).map_err(from_datafusion)?;
     refuse_aggregates(&expr)?;
-    simplified(&planner.state, expr, schema).map_err(from_datafusion)
+    Ok(expr)
 }
 
 /// Refuses what needs more rows than one.

@@ -8,14 +8,48 @@ use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Field, Schema as ArrowSchema};
 use datafusion::logical_expr::ExprSchemable;
 use datafusion::physical_expr::PhysicalExpr;
-use longshore_storage::{ColumnType, Schema};
+use longshore_storage::{Column, ColumnType, Schema};
+use sqlparser::ast;
 
 use super::bpchar::trimmed;
-use super::expressions::{logical, over_columns, simplified};
+use super::enums::compare_enums;
+use super::expressions::{is_immutable, logical, over_columns, simplified};
+use super::implied::TableExpr;
 use super::planner::Planner;
 use crate::catalog::{Rules, columns_read};
 use crate::datafusion::errors::from_datafusion;
 use crate::{Error, ErrorKind};
+
+/// The type of the values of an expression of an index over columns of a table. `what` it is called in messages.
+pub(in crate::datafusion) fn type_of_key(
+    planner: &Planner,
+    (table, schema): (&str, &Schema),
+    expr: &ast::Expr,
+    what: &str,
+) -> Result<ColumnType, Error> {
+    let over = over_columns(table, schema, &columns_read(expr, schema.columns()))?;
+    if !is_immutable(planner, expr, &over)? {
+        let message = format!("functions in index {what} must be marked IMMUTABLE");
+        return Err(Error::new(ErrorKind::InvalidTable, message));
+    }
+    let data_type = logical(planner, expr, &over)?.get_type(&over).map_err(from_datafusion)?;
+    ColumnType::from_arrow(&data_type).ok_or_else(|| {
+        Error::unsupported(format!("an index over {expr} is not supported: it is {data_type}; use CAST"))
+    })
+}
+
+/// An expression over columns of a table, as it is compared with others of them.
+pub(in crate::datafusion) fn table_expr(
+    planner: &Planner,
+    (table, schema): (&str, &Schema),
+    rules: &Rules,
+    expr: &ast::Expr,
+) -> Result<TableExpr, Error> {
+    let over = over_columns(table, schema, &columns_read(expr, schema.columns()))?;
+    let value = logical(planner, expr, &over)?;
+    let value = compare_enums(value, |at| &schema.columns()[at].name, rules.checks.iter());
+    Ok(TableExpr(value.map_err(from_datafusion)?))
+}
 
 /// Generated columns.
 pub(crate) struct Generated {
@@ -24,7 +58,8 @@ pub(crate) struct Generated {
 
 struct Compiled {
     column: usize,
-    column_type: ColumnType,
+    /// Its name and type.
+    described: Column,
     /// The columns that it is computed from, ascending.
     reads: Vec<usize>,
     /// Which of them are CHAR, by their places there.
@@ -44,19 +79,27 @@ impl Generated {
         changed: Option<&[usize]>,
     ) -> Result<Option<Self>, Error> {
         let mut columns = Vec::new();
+        let mut changed = changed.map(<[usize]>::to_vec);
         for (column, expr) in rules.generated() {
             let reads = columns_read(expr, schema.columns());
-            let is_wanted = changed
-                .is_none_or(|changed| changed.contains(&column) || reads.iter().any(|read| changed.contains(read)));
-            if !is_wanted {
-                continue;
+            if let Some(changed) = &mut changed {
+                if !changed.contains(&column) && !reads.iter().any(|read| changed.contains(read)) {
+                    continue;
+                }
+                // A hidden column may be computed from one that is generated itself.
+                changed.push(column);
             }
-            let described = &schema.columns()[column];
+            let described = &schema.all_columns()[column];
             let named = |error: Error| {
+                if described.is_hidden() {
+                    return error;
+                }
                 error.reworded(|message| format!("column {}, GENERATED ALWAYS AS ({expr}): {message}", described.name))
             };
             let over = over_columns(table, schema, &reads)?;
             let value = logical(planner, expr, &over).map_err(named)?;
+            let value = compare_enums(value, |at| &schema.columns()[at].name, rules.checks.iter());
+            let value = value.map_err(|error| named(from_datafusion(error)))?;
             if value.is_volatile() {
                 return Err(named(Error::new(ErrorKind::InvalidTable, "generation expression is not immutable")));
             }
@@ -67,7 +110,7 @@ impl Generated {
                 .map_err(|error| named(from_datafusion(error)))?;
             let is_char = |at: &usize| matches!(schema.columns()[reads[*at]].column_type, ColumnType::Char(_));
             let chars = (0..reads.len()).filter(is_char).collect();
-            columns.push(Compiled { column, column_type: described.column_type, reads, chars, expr: physical });
+            columns.push(Compiled { column, described: described.clone(), reads, chars, expr: physical });
         }
         Ok((!columns.is_empty()).then_some(Self { columns }))
     }
@@ -80,7 +123,7 @@ impl Generated {
     /// The type of one of them.
     pub(crate) fn column_type(&self, column: usize) -> ColumnType {
         let found = self.columns.iter().find(|compiled| compiled.column == column);
-        found.map_or(ColumnType::Text, |compiled| compiled.column_type)
+        found.map_or(ColumnType::Text, |compiled| compiled.described.column_type)
     }
 
     /// The columns that they are computed from.
@@ -88,17 +131,24 @@ impl Generated {
         self.columns.iter().flat_map(|compiled| compiled.reads.iter().copied()).collect()
     }
 
-    /// `rows`, which have all columns of the table, with the values of the generated ones.
+    /// `rows`, which have all columns of the table but the hidden ones, with the values of those that are generated, and
+    /// with the hidden ones behind them.
     pub(crate) fn complete(&self, rows: &RecordBatch) -> Result<RecordBatch, Error> {
         let computed = self.values(rows.num_rows(), |column| Some(Arc::clone(rows.column(column))))?;
         let mut columns = rows.columns().to_vec();
-        for (column, values) in computed {
-            columns[column] = values;
-        }
         // NULL may stand where it must not: that is found out later.
         let schema = rows.schema();
         let fields = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
-        let schema = ArrowSchema::new(fields.collect::<Vec<_>>());
+        let mut fields: Vec<Field> = fields.collect();
+        for (compiled, (column, values)) in self.columns.iter().zip(computed) {
+            if let Some(place) = columns.get_mut(column) {
+                *place = values;
+            } else {
+                fields.push(compiled.described.field());
+                columns.push(values);
+            }
+        }
+        let schema = ArrowSchema::new(fields);
         RecordBatch::try_new(Arc::new(schema), columns).map_err(|error| from_datafusion(error.into()))
     }
 
@@ -108,9 +158,13 @@ impl Generated {
         rows: usize,
         column: impl Fn(usize) -> Option<ArrayRef>,
     ) -> Result<Vec<(usize, ArrayRef)>, Error> {
-        let mut computed = Vec::with_capacity(self.columns.len());
+        let mut computed: Vec<(usize, ArrayRef)> = Vec::with_capacity(self.columns.len());
         for Compiled { column: of, reads, chars, expr, .. } in &self.columns {
-            let read: Option<Vec<ArrayRef>> = reads.iter().map(|read| column(*read)).collect();
+            let known = |read: &usize| {
+                let made = computed.iter().find(|(of, _)| of == read);
+                made.map_or_else(|| column(*read), |(_, values)| Some(Arc::clone(values)))
+            };
+            let read: Option<Vec<ArrayRef>> = reads.iter().map(known).collect();
             let read =
                 read.ok_or_else(|| Error::internal("a column that another one is computed from was not read"))?;
             let fields = read

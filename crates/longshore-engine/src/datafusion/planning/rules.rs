@@ -23,7 +23,7 @@ use sqlparser::ast::{self, Visitor};
 
 use super::bpchar::{compare_bpchar, trimmed};
 use super::enums::compare_enums;
-use super::expressions::{logical, over_columns, refuse_aggregates, simplified};
+use super::expressions::{is_immutable, logical, over_columns, refuse_aggregates, simplified};
 use super::generated::Generated;
 use super::insert_of_query::cast_to_column;
 use super::planner::Planner;
@@ -44,6 +44,8 @@ pub(crate) struct Checks {
     generated: Option<Generated>,
     compiled: Vec<Compiled>,
     columns: Vec<usize>,
+    /// The columns of the table that are not hidden.
+    visible: usize,
     /// Which of `columns` are CHAR: their values lose trailing blanks before a check sees them.
     chars: Vec<usize>,
 }
@@ -105,7 +107,14 @@ impl Checks {
         };
         let compiled = checks.clone().map(compile).collect::<Result<Vec<_>, Error>>()?;
         let table = names::shown_name(table);
-        Ok((!compiled.is_empty()).then_some(Self { table, generated: None, compiled, columns, chars }))
+        Ok((!compiled.is_empty()).then_some(Self {
+            table,
+            generated: None,
+            compiled,
+            columns,
+            visible: schema.columns().len(),
+            chars,
+        }))
     }
 
     /// All checks and generated columns of a table, compiled; `None` if there is none.
@@ -122,12 +131,14 @@ impl Checks {
             generated: None,
             compiled: Vec::new(),
             columns: Vec::new(),
+            visible: schema.columns().len(),
             chars: Vec::new(),
         };
         Ok(Some(Self { generated: Some(generated), ..checks.unwrap_or_else(nothing) }))
     }
 
-    /// `rows`, which have all columns of the table, with the values of the generated ones.
+    /// `rows`, which have all columns of the table but the hidden ones, with the values of those that are generated, and
+    /// with the hidden ones behind them.
     pub(crate) fn complete(&self, rows: RecordBatch) -> Result<RecordBatch, Error> {
         match &self.generated {
             Some(generated) => generated.complete(&rows),
@@ -170,7 +181,11 @@ impl Checks {
         let read = rows.project(&self.columns).map_err(|error| from_datafusion(error.into()))?;
         match self.violations(&read)?.first() {
             None => Ok(()),
-            Some(violation) => Err(violation.error(rows, violation.row)),
+            Some(violation) => {
+                let visible: Vec<usize> = (0..self.visible).collect();
+                let rows = rows.project(&visible).map_err(|error| from_datafusion(error.into()))?;
+                Err(violation.error(&rows, violation.row))
+            }
         }
     }
 
@@ -325,6 +340,9 @@ pub(in crate::datafusion) fn check(
     }
     for (column, expr) in rules.generated() {
         refuse_parts(expr, Place::Generated)?;
+        if schema.all_columns()[column].is_hidden() {
+            continue;
+        }
         let reads = columns_read(expr, schema.columns());
         if let Some(other) = reads.iter().find(|read| rules.is_generated(**read)) {
             return Err(Error::new(
@@ -335,6 +353,12 @@ pub(in crate::datafusion) fn check(
                     schema.columns()[column].name
                 ),
             ));
+        }
+        if !is_immutable(planner, expr, &over_columns(table, schema, &reads)?)? {
+            let name = &schema.columns()[column].name;
+            let message =
+                format!("column {name}, GENERATED ALWAYS AS ({expr}): generation expression is not immutable");
+            return Err(Error::new(ErrorKind::InvalidTable, message));
         }
     }
     Generated::new(planner, table, schema, rules, None)?;

@@ -1,12 +1,14 @@
 //! What statements ask of the rules of a table: checks, and the values of columns that nothing is given for.
 
 use datafusion::arrow::array::ArrayRef;
-use longshore_storage::{Column, Schema};
+use longshore_storage::{Column, ColumnType, Schema};
+use sqlparser::ast;
 
 use super::Queries;
 use crate::Error;
 use crate::catalog::{Check, Origin, Rules, Table};
-use crate::datafusion::planning::generated::Generated;
+use crate::datafusion::planning::generated::{self, Generated};
+use crate::datafusion::planning::implied::TableExpr;
 use crate::datafusion::planning::rules;
 use crate::datafusion::planning::rules::{Checks, Value};
 use crate::datafusion::request::ExecutionContext;
@@ -51,6 +53,29 @@ impl Queries {
             return Ok(None);
         }
         Generated::new(&self.planner(context), &table.name, table.relation.schema(), rules, Some(changed))
+    }
+
+    /// The type of the values of an expression of an index, over columns of a table with this name and schema; behind it
+    /// stands what it is called.
+    pub(crate) fn type_of_key(
+        &self,
+        table: &str,
+        schema: &Schema,
+        (expr, what): (&ast::Expr, &str),
+        context: &ExecutionContext<'_>,
+    ) -> Result<ColumnType, Error> {
+        generated::type_of_key(&self.planner(context), (table, schema), expr, what)
+    }
+
+    /// An expression over columns of `table`, as it is compared with others of them.
+    pub(crate) fn table_expr(
+        &self,
+        table: &Table,
+        rules: &Rules,
+        expr: &ast::Expr,
+        context: &ExecutionContext<'_>,
+    ) -> Result<TableExpr, Error> {
+        generated::table_expr(&self.planner(context), (&table.name, table.relation.schema()), rules, expr)
     }
 
     /// Refuses rules that a table of this name and schema cannot follow.

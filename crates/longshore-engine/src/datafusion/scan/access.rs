@@ -12,7 +12,7 @@
 use std::fmt::{self, Write as _};
 use std::ops::Bound;
 
-use longshore_storage::{ColumnType, Datum, Direction, Index, IndexKind, Key, RowId, Snapshot, Uniqueness, Value};
+use longshore_storage::{ColumnType, Datum, Direction, Index, IndexKind, Key, RowId, Snapshot, Value};
 
 use super::column_constraints::{ColumnConstraint, column_constraints};
 use super::predicate::Predicate;
@@ -86,7 +86,7 @@ impl<'a> Lookup<'a> {
         let has_bounds =
             |constraint: &&ColumnConstraint| constraint.has_bounds() && has_plain_order(constraint.column_type);
         let range = |column: usize| constraint(column).filter(has_bounds);
-        let (columns, is_unique) = (index.columns(), index.uniqueness() == Uniqueness::Unique);
+        let (columns, is_unique) = (index.columns(), index.uniqueness().is_unique());
         let (has_points, has_range) = (|column| points(column).is_some(), |column| range(column).is_some());
         let path = AccessPath::new(index.kind(), columns, is_unique, has_points, has_range)?;
         if !path.selects() {

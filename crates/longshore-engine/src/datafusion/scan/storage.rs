@@ -121,7 +121,7 @@ fn rows(snapshot: &Snapshot, control: &Control) -> Result<RecordBatch, Error> {
         if control.is_cancelled() {
             return Err(Error::cancelled());
         }
-        for (column, bytes) in piece.chunk().column_bytes().into_iter().enumerate() {
+        for (column, bytes) in piece.chunk().column_bytes().into_iter().enumerate().take(columns.len()) {
             kept[column].add(piece.chunk(), column);
             kept[column].bytes += bytes.stored;
             kept[column].bytes_if_plain += bytes.if_plain;

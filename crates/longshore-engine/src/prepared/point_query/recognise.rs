@@ -8,7 +8,7 @@ use sqlparser::ast::{AssignmentTarget, BinaryOperator, Expr, FromTable, SetExpr,
 use super::named_table::NamedTable;
 use super::supplied::Supplied;
 use super::{Kind, NewValue, Operand, PointQueryPlan, select};
-use crate::catalog::{Catalog, Origin};
+use crate::catalog::{Catalog, Origin, columns_read};
 use crate::sql::names;
 
 impl PointQueryPlan {
@@ -86,9 +86,6 @@ fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
     let Statement::Update(update) = statement else { return None };
     let is_plain = update.from.is_none() && update.or.is_none() && update.limit.is_none() && update.order_by.is_empty();
     let named = NamedTable::new(&update.table, catalog).filter(|_| is_plain)?;
-    if named.rules.generated().next().is_some() {
-        return None;
-    }
     let mut set: Vec<(usize, NewValue)> = Vec::with_capacity(update.assignments.len());
     let mut supplied = Vec::new();
     for assignment in &update.assignments {
@@ -109,6 +106,13 @@ fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
             NewValue::To(Operand::Null)
         };
         set.push((column, value));
+    }
+    let columns = named.schema().columns();
+    let is_computed_from = |(column, _): &(usize, NewValue)| {
+        named.rules.generated().any(|(_, expr)| columns_read(expr, columns).contains(column))
+    };
+    if set.iter().any(is_computed_from) {
+        return None;
     }
     let lookup = named.lookup(update.selection.as_ref(), &set)?;
     named.changing(Kind::Update { lookup, set, supplied }, update.returning.as_deref())

@@ -63,7 +63,7 @@ impl Draft {
             Err(_) if if_exists => return Ok(()),
             Err(error) => return Err(error),
         };
-        if self.left().len() == 1 {
+        if self.schema().columns().len() == 1 {
             return Err(Error::invalid(format!(
                 "table {}: its only column cannot be dropped; drop the table, or add a column first",
                 self.name
@@ -136,7 +136,9 @@ impl Draft {
     fn generated_from(&self, at: usize) -> Vec<usize> {
         let described = self.described();
         let is_from = |(_, column): &(usize, &DraftColumn)| match &column.rule.origin {
-            Origin::Generated(expr) => !column.is_dropped && columns_read(expr, &described).contains(&at),
+            Origin::Generated(expr) if !column.is_dropped && !column.column.is_hidden() => {
+                columns_read(expr, &described).contains(&at)
+            }
             _ => false,
         };
         self.columns.iter().enumerate().filter(is_from).map(|(generated, _)| generated).collect()
@@ -223,6 +225,7 @@ impl Draft {
                 ),
             ));
         }
+        self.unsettle_hidden_columns(at);
         if using.is_none() && is_stored_alike(from, to) {
             self.columns[at].column.column_type = to;
         } else {
@@ -254,7 +257,8 @@ impl Draft {
     ) -> Result<Definition, Error> {
         let described = self.described().into_iter().enumerate().map(|(at, Column { name, column_type, .. })| {
             // No statement names it so.
-            let name = if self.columns[at].is_dropped { format!("\u{1}dropped {at}") } else { name };
+            let is_unseen = self.columns[at].is_dropped || self.columns[at].column.is_hidden();
+            let name = if is_unseen { format!("\u{1}unseen {at}") } else { name };
             column_def(&name, column_type, Vec::new())
         });
         let mut columns: Vec<ColumnDef> = described.collect();

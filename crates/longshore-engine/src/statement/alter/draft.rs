@@ -115,11 +115,8 @@ impl Draft {
     pub(super) fn new(context: &Context<'_>, before: Arc<Table>) -> Self {
         let bound = Self::bound_of(&before);
         let rules = before.rules();
-        let columns = before.relation.schema().columns().iter().zip(&rules.columns).map(|(column, rule)| DraftColumn {
-            column: column.clone(),
-            rule: rule.clone(),
-            values: Values::Kept,
-            is_dropped: false,
+        let columns = before.relation.schema().all_columns().iter().zip(&rules.columns).map(|(column, rule)| {
+            DraftColumn { column: column.clone(), rule: rule.clone(), values: Values::Kept, is_dropped: false }
         });
         let keys = rules.keys.iter().map(|key| DraftKey { from: Some(key.name.clone()), key: key.clone() });
         let checks = rules.checks.iter().map(|check| DraftCheck { check: check.clone(), is_new: false });
@@ -185,9 +182,12 @@ impl Draft {
             || self.references.iter().any(|own| own.reference.name == name)
     }
 
-    /// The columns that are left, by their numbers here.
+    /// The columns that are left, by their numbers here, in the order that they will have: hidden ones come last.
     pub(super) fn left(&self) -> Vec<usize> {
-        (0..self.columns.len()).filter(|at| !self.columns[*at].is_dropped).collect()
+        let left = (0..self.columns.len()).filter(|at| !self.columns[*at].is_dropped);
+        let (hidden, mut left): (Vec<usize>, Vec<usize>) = left.partition(|at| self.columns[*at].column.is_hidden());
+        left.extend(hidden);
+        left
     }
 
     pub(super) fn schema(&self) -> Schema {

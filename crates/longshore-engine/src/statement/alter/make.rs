@@ -6,9 +6,7 @@ mod in_block;
 use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_storage::{
-    Alteration, Commit, CommitError, Datum, KeptIndex, NewColumn, Relation, Schema, Transaction, Uniqueness,
-};
+use longshore_storage::{Alteration, Commit, CommitError, Datum, KeptIndex, NewColumn, Relation, Schema, Transaction};
 use sqlparser::ast::{Expr, LimitClause, Statement, UnaryOperator};
 
 use super::draft::{Draft, Values};
@@ -30,6 +28,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Puts what a draft says in the place of the table that it is of.
 pub(super) async fn replace(context: &Context<'_>, mut draft: Draft) -> Result<(), Error> {
     let catalog = &context.database.catalog;
+    draft.settle_hidden_columns(context)?;
     if catalog.is_new_in_block(&draft.before) {
         return Box::pin(in_block::replace_new(context, draft)).await;
     }
@@ -138,7 +137,7 @@ async fn compute(
             Values::Converted(value) => value.as_ref().clone(),
             Values::New | Values::Kept => continue,
         };
-        select.projection.push(build::named(value, &format!("{} (new)", column.column.name)));
+        select.projection.push(build::named(value, &format!("{position} (new)")));
         columns.push(position);
     }
     if columns.is_empty() {
@@ -169,8 +168,7 @@ async fn add_keys(context: &Context<'_>, keys: Vec<Key>, relation: &Arc<Relation
     blocking::run(context.control, move |control| {
         let is_cancelled = || control.is_cancelled();
         for key in keys.into_iter().filter(|key| !key.columns.is_empty()) {
-            let uniqueness = if key.role.is_unique() { Uniqueness::Unique } else { Uniqueness::Multiple };
-            relation.create_index_unless(&key.name, &key.columns, key.index, uniqueness, &is_cancelled)?;
+            relation.create_index_unless(&key.name, &key.columns, key.index, key.uniqueness(), &is_cancelled)?;
         }
         Ok(())
     })
@@ -280,7 +278,7 @@ fn in_the_way(table: &Table, error: Error) -> Error {
 
 /// Starts the query `statement` in `transaction`, which reads `table` under the name `TARGET`, and the numbers of its rows. It
 /// has no parameters.
-async fn query_altered(
+pub(in crate::statement) async fn query_altered(
     context: &Context<'_>,
     statement: Statement,
     table: &Table,

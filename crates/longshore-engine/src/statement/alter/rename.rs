@@ -22,14 +22,7 @@ impl Draft {
                 self.name
             )));
         }
-        let generated = self.columns.iter_mut().filter_map(|column| match &mut column.rule.origin {
-            Origin::Generated(expr) => Some(expr.as_mut()),
-            _ => None,
-        });
-        let checks = self.checks.iter_mut().map(|check| &mut check.check.condition);
-        let definitions = self.keys.iter_mut().filter_map(|key| key.key.definition.as_mut());
-        let indexes = definitions.flat_map(|definition| definition.expressions_mut());
-        for expr in checks.chain(generated).chain(indexes) {
+        for expr in self.expressions_over_it() {
             rename(expr, |parts| {
                 if let Some(last) =
                     parts.last_mut().filter(|last| names::identifier(last).is_ok_and(|name| name == from))
@@ -52,8 +45,8 @@ impl Draft {
             return Err(Error::exists(format!("the name {to} is taken; choose another one")));
         }
         let before = self.name.clone();
-        for check in &mut self.checks {
-            rename(&mut check.check.condition, |parts| {
+        for expr in self.expressions_over_it() {
+            rename(expr, |parts| {
                 if let [table, _] = parts
                     && names::identifier(table).is_ok_and(|name| name == names::own(&before))
                 {
@@ -121,6 +114,20 @@ fn ident(name: &str) -> Ident {
     // Quoted where it must be.
     let quoted = names::quoted(name);
     if quoted == name { Ident::new(name) } else { Ident::with_quote('"', name) }
+}
+
+impl Draft {
+    /// All expressions over columns of the table.
+    fn expressions_over_it(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let generated = self.columns.iter_mut().filter_map(|column| match &mut column.rule.origin {
+            Origin::Generated(expr) => Some(expr.as_mut()),
+            _ => None,
+        });
+        let checks = self.checks.iter_mut().map(|check| &mut check.check.condition);
+        let definitions = self.keys.iter_mut().filter_map(|key| key.key.definition.as_mut());
+        let indexes = definitions.flat_map(|definition| definition.expressions_mut());
+        checks.chain(generated).chain(indexes)
+    }
 }
 
 /// Lets `change` work on all names of columns in an expression, part by part.

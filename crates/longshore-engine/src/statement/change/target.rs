@@ -69,7 +69,7 @@ impl Target {
     }
 
     /// The column of the table itself.
-    fn table_column(&self, column: &str) -> Result<usize, Error> {
+    pub(crate) fn table_column(&self, column: &str) -> Result<usize, Error> {
         self.table.relation.schema().index_of(column).ok_or_else(|| {
             Error::no_column(format!("column \"{column}\" of relation \"{}\" does not exist", self.table.name))
         })

@@ -1,21 +1,22 @@
 //! What COPY does about rows whose key is there already, in terms of the table.
 
 use longshore_load::{Conflicts, LoadReport};
-use longshore_storage::{ConflictAction, Merged, OnConflict, Relation, Uniqueness};
+use longshore_storage::{ConflictAction, Merged, OnConflict, Schema};
 
 use crate::Error;
+use crate::catalog::{Rules, Table, columns_read};
 use crate::sql::options::{ConflictChoice, ConflictOptions};
 
 /// What `options` mean for a table of which `columns` are copied.
 pub(crate) fn conflicts(
     options: &ConflictOptions,
-    table: &str,
-    relation: &Relation,
+    (table, rules): (&Table, &Rules),
     columns: &[usize],
 ) -> Result<Conflicts, Error> {
+    let (relation, table) = (&table.relation, &table.name);
     let indexes = relation.indexes();
     let unique: Vec<&str> =
-        indexes.iter().filter(|index| index.uniqueness() == Uniqueness::Unique).map(|index| index.name()).collect();
+        indexes.iter().filter(|index| index.uniqueness().is_unique()).map(|index| index.name()).collect();
     let name = options.choice.name();
     if let Some(key) = &options.key
         && !unique.contains(&key.as_str())
@@ -47,10 +48,30 @@ pub(crate) fn conflicts(
         ConflictChoice::Stop => ConflictAction::Stop,
         ConflictChoice::Reject | ConflictChoice::KeepFirst => ConflictAction::KeepFirst,
         ConflictChoice::KeepLast => ConflictAction::KeepLast,
-        ConflictChoice::Update => ConflictAction::Update(columns.to_vec()),
+        ConflictChoice::Update => ConflictAction::Update(updated(rules, relation.schema(), columns)?),
     };
     let on = OnConflict { action, index: options.key.clone() };
     Ok(Conflicts { on, rejects: options.choice == ConflictChoice::Reject })
+}
+
+/// The columns that change with `columns`: these, and those that are generated from them alone.
+fn updated(rules: &Rules, schema: &Schema, columns: &[usize]) -> Result<Vec<usize>, Error> {
+    let mut updated = columns.to_vec();
+    for (generated, expr) in rules.generated() {
+        let reads = columns_read(expr, schema.columns());
+        if !reads.iter().any(|read| updated.contains(read)) {
+            continue;
+        }
+        if let Some(kept) = reads.iter().find(|read| !updated.contains(read)) {
+            return Err(Error::unsupported(format!(
+                "option ON_CONFLICT: update leaves column {} as it is, and a generated column or an index is computed from it \
+                 and from others: {expr}; copy all of them, or set ON_CONFLICT keep_last",
+                schema.columns()[*kept].name
+            )));
+        }
+        updated.push(generated);
+    }
+    Ok(updated)
 }
 
 /// What is to be said of rows whose key was there, behind what else there is to say.

@@ -76,7 +76,7 @@ impl Target {
     pub(super) fn conflicts(&self, options: &Options) -> Result<Conflicts, Error> {
         let filled = self.computed.iter().map(|(column, _)| *column);
         let columns: Vec<usize> = self.fields.iter().copied().chain(filled).collect();
-        conflict::conflicts(&options.conflict, &self.table.name, &self.table.relation, &columns)
+        conflict::conflicts(&options.conflict, (&self.table, &self.rules), &columns)
     }
 
     /// The same for rows that are no records of a text.

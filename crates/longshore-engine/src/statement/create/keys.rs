@@ -27,17 +27,17 @@ impl Keys {
     ) -> Result<Self, Error> {
         let mut keys = Self::default();
         for (column, option, name) in options {
-            let (role, of_constraint, characteristics) = match option {
-                ColumnOption::PrimaryKey(key) => (Role::Primary, &key.name, &key.characteristics),
-                ColumnOption::Unique(key) => {
-                    refuse_nulls(key.nulls_distinct)?;
-                    (Role::Unique, &key.name, &key.characteristics)
+            let (role, of_constraint, characteristics, nulls) = match option {
+                ColumnOption::PrimaryKey(key) => {
+                    (Role::Primary, &key.name, &key.characteristics, NullsDistinctOption::None)
                 }
+                ColumnOption::Unique(key) => (Role::Unique, &key.name, &key.characteristics, key.nulls_distinct),
                 _ => continue,
             };
             refuse_characteristics(characteristics.as_ref())?;
             let name = name.or(of_constraint.as_ref());
-            keys.add(table, columns, role, name, vec![*column], IndexKind::Art)?;
+            let key = Key::of_columns(String::new(), vec![*column], IndexKind::Art, role);
+            keys.add(table, columns, name, with_nulls(key, nulls))?;
         }
         for constraint in constraints {
             let (role, name, key_columns, kind, index_options, characteristics) = match constraint {
@@ -45,45 +45,42 @@ impl Keys {
                     (Role::Primary, &key.name, &key.columns, &key.index_type, &key.index_options, &key.characteristics)
                 }
                 TableConstraint::Unique(key) => {
-                    refuse_nulls(key.nulls_distinct)?;
                     (Role::Unique, &key.name, &key.columns, &key.index_type, &key.index_options, &key.characteristics)
                 }
                 _ => continue,
             };
             refuse_characteristics(characteristics.as_ref())?;
+            let nulls = match constraint {
+                TableConstraint::Unique(key) => key.nulls_distinct,
+                _ => NullsDistinctOption::None,
+            };
             let kind = index_kind(kind.as_ref(), index_options)?;
-            let key_columns = positions(table, columns, key_columns)?;
-            keys.add(table, columns, role, name.as_ref(), key_columns, kind)?;
+            let key = Key::of_columns(String::new(), positions(table, columns, key_columns)?, kind, role);
+            keys.add(table, columns, name.as_ref(), with_nulls(key, nulls))?;
         }
         Ok(keys)
     }
 
-    fn add(
-        &mut self,
-        table: &str,
-        columns: &mut [Column],
-        role: Role,
-        name: Option<&Ident>,
-        key_columns: Vec<usize>,
-        index: IndexKind,
-    ) -> Result<(), Error> {
-        if role == Role::Primary {
+    /// Adds a key, which has no name yet.
+    fn add(&mut self, table: &str, columns: &mut [Column], name: Option<&Ident>, mut key: Key) -> Result<(), Error> {
+        if key.role == Role::Primary {
             if self.keys.iter().any(|key| key.role == Role::Primary) {
                 let problem = format!("table {table} has two primary keys; make one of them UNIQUE");
                 return Err(Error::new(ErrorKind::InvalidTable, problem));
             }
-            for column in &key_columns {
+            for column in &key.columns {
                 columns[*column].nullable = false;
             }
         }
         let name = match name {
             Some(name) => names::identifier(name)?,
-            None => self.unused(&default_name(table, columns, &key_columns, role)),
+            None => self.unused(&default_name(table, columns, &key.columns, key.role)),
         };
         if self.keys.iter().any(|key| key.name == name) {
             return Err(Error::exists(format!("table {table}: two constraints have the name {name}; name them apart")));
         }
-        self.keys.push(Key { name, columns: key_columns, index, role, definition: None });
+        key.name = name;
+        self.keys.push(key);
         Ok(())
     }
 
@@ -93,7 +90,7 @@ impl Keys {
 }
 
 /// The index that a CREATE INDEX describes, on a table with these columns; `is_taken` says of names whether another
-/// index has them.
+/// index has them. It has no columns yet if the table needs hidden ones for it.
 pub(crate) fn of_index(
     table: &str,
     columns: &[Column],
@@ -101,6 +98,7 @@ pub(crate) fn of_index(
     is_taken: impl Fn(&str) -> bool,
 ) -> Result<Key, Error> {
     refuse_index_clauses(create)?;
+    let nulls_are_equal = create.unique && create.nulls_distinct == Some(false);
     let role = if create.unique { Role::UniqueIndex } else { Role::Index };
     let index = index_kind(create.using.as_ref(), &create.index_options)?;
     let is_column = |part: &IndexColumn| matches!(part.column.expr, Expr::Identifier(_));
@@ -108,10 +106,11 @@ pub(crate) fn of_index(
     if is_plain {
         let key_columns = positions(table, columns, &create.columns)?;
         let name = index_name(create, &default_name(table, columns, &key_columns, role), is_taken)?;
-        return Ok(Key { name, columns: key_columns, index, role, definition: None });
+        return Ok(Key { nulls_are_equal, ..Key::of_columns(name, key_columns, index, role) });
     }
     create.columns.iter().try_for_each(refuse_options)?;
-    // The rows of the first columns are found by an index, whatever else is said.
+    // The rows of the first columns are found by an index, whatever else is said. What it takes to keep others out is hidden
+    // (`statement::hidden_columns`).
     let first: Vec<IndexColumn> = create.columns.iter().take_while(|part| is_column(part)).cloned().collect();
     let key_columns = positions(table, columns, &first)?;
     let include = create.include.iter().map(|name| Expr::Identifier(name.clone()));
@@ -121,15 +120,14 @@ pub(crate) fn of_index(
         include: include.collect(),
     };
     check_columns(table, columns, &definition)?;
-    if create.unique && (definition.predicate.is_some() || !create.columns.iter().all(is_column)) {
-        return Err(Error::unsupported(
-            "UNIQUE indexes over expressions or with WHERE are not supported yet; make a generated column of the expression, \
-             and a UNIQUE index over that",
-        ));
-    }
     let parts: Vec<&str> = definition.parts.iter().map(|part| name_of_part(part, columns)).collect();
     let name = index_name(create, &format!("{}_{}_idx", names::own(table), parts.join("_")), is_taken)?;
-    Ok(Key { name, columns: key_columns, index, role, definition: Some(Box::new(definition)) })
+    let mut key = Key::of_columns(name, key_columns, index, role);
+    (key.nulls_are_equal, key.definition) = (nulls_are_equal, Some(Box::new(definition)));
+    if key.hides().is_some() {
+        key.columns.clear();
+    }
+    Ok(key)
 }
 
 fn index_name(create: &CreateIndex, usual: &str, is_taken: impl Fn(&str) -> bool) -> Result<String, Error> {
@@ -276,11 +274,9 @@ fn refuse_characteristics(characteristics: Option<&ConstraintCharacteristics>) -
     }
 }
 
-fn refuse_nulls(nulls: NullsDistinctOption) -> Result<(), Error> {
-    if nulls == NullsDistinctOption::NotDistinct {
-        return Err(Error::unsupported("UNIQUE NULLS NOT DISTINCT is not supported; NULLs differ from each other"));
-    }
-    Ok(())
+/// The key with what is said of NULLs in it.
+fn with_nulls(key: Key, nulls: NullsDistinctOption) -> Key {
+    Key { nulls_are_equal: nulls == NullsDistinctOption::NotDistinct, ..key }
 }
 
 /// CONCURRENTLY says how PostgreSQL goes about it, and WITH (fillfactor = ...) how its pages are filled: neither means
@@ -295,8 +291,6 @@ fn refuse_index_clauses(create: &CreateIndex) -> Result<(), Error> {
     };
     let clause = if !create.with.iter().all(is_layout) {
         "WITH"
-    } else if create.nulls_distinct == Some(false) {
-        "NULLS NOT DISTINCT"
     } else if !create.alter_options.is_empty() {
         "such options"
     } else {

@@ -57,7 +57,7 @@ fn set_generated(
     rows: &RecordBatch,
     ids: &[RowId],
 ) -> Result<(), Error> {
-    let columns = table.relation.schema().columns();
+    let columns = table.relation.schema().all_columns();
     context.transaction.with(|transaction| {
         for (at, row) in ids.iter().enumerate() {
             let of_column = |column: usize| (column, datum(rows.column(column), columns[column].column_type, at));

@@ -10,7 +10,7 @@ use super::Rights;
 use super::uses::Uses;
 use crate::Error;
 use crate::catalog::{Entry, Privileges};
-use crate::sql::names;
+use crate::sql::{conflict_target, names};
 
 /// The last part of a name.
 fn last(name: &ObjectName) -> Option<String> {
@@ -86,6 +86,7 @@ impl Rights<'_> {
                     uses.add_column(&column);
                 });
             }
+            conflict_target::expressions(insert).for_each(|expr| uses.look_at(expr));
             if let OnConflictAction::DoUpdate(update) = &conflict.action {
                 self.write(&name, Privileges::UPDATE, Some(&assigned(&update.assignments)))?;
                 uses.look_at(&update.assignments);

@@ -54,7 +54,7 @@ impl Freezer {
     /// A load has put the packed columns of a chunk next to each other, and memory is given back as a whole. So if one of
     /// them is compressed, all are moved.
     fn freeze(&mut self, chunk: &Chunk) -> Result<Option<Frozen>, OutOfMemory> {
-        let columns = 0..chunk.schema().columns().len();
+        let columns = 0..chunk.schema().all_columns().len();
         let made: Vec<Option<PackedColumn>> =
             columns.clone().map(|column| self.column(chunk, column)).collect::<Result<_, _>>()?;
         if made.iter().all(Option::is_none) {

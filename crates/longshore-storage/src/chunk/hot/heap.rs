@@ -200,7 +200,7 @@ impl HotChunk {
     }
 
     fn take_unpacked(&mut self, column: usize, packed: &PackedColumn, memory: &Arc<Memory>) -> Result<(), WriteError> {
-        let (physical, rows) = (self.schema.columns()[column].column_type.physical(), packed.rows());
+        let (physical, rows) = (self.schema.all_columns()[column].column_type.physical(), packed.rows());
         let mut values = own_region(memory, rows * physical.width())?;
         if physical == Physical::View {
             let mut scratch = Scratch::default();

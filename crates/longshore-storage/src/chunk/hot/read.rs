@@ -239,7 +239,7 @@ impl HotChunk {
 
     /// The newest value, whoever wrote it; the only one there is of a column that is part of an index.
     pub(crate) fn datum<'a>(&'a self, row: usize, column: usize, room: &'a TextRoom) -> Datum<'a> {
-        let (of, column_type) = (&self.columns[column], self.schema.columns()[column].column_type);
+        let (of, column_type) = (&self.columns[column], self.schema.all_columns()[column].column_type);
         if of.is_null(row) {
             return Datum::Null;
         }

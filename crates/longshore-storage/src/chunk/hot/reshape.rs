@@ -92,7 +92,7 @@ impl HotChunk {
             return None;
         }
         let missing = |column: usize| {
-            if schema.columns()[column].nullable {
+            if schema.all_columns()[column].nullable {
                 return None;
             }
             let is_null = |row: usize| match &sources[column].from {
@@ -124,7 +124,7 @@ impl HotChunk {
         }
         let mut heap = self.reshaped_heap(sources, memory)?;
         let mut columns = Vec::with_capacity(sources.len());
-        for (Source { from }, described) in sources.iter_mut().zip(schema.columns()) {
+        for (Source { from }, described) in sources.iter_mut().zip(schema.all_columns()) {
             let (column_type, nullable) = (described.column_type, described.nullable);
             columns.push(match from {
                 From::Kept(from) => self.columns[*from].shared(column_type, nullable, rows),

@@ -38,13 +38,13 @@ impl<'d> Builder<'d> {
         self.duplicates.least().is_some()
     }
 
-    /// Adds a row, whose key is compared with those of others unless NULL is part of it.
+    /// Adds a row, whose key is compared with those of others unless NULL makes it differ from all.
     #[inline]
     pub(in crate::index) fn push<K: KeyBytes>(
         &mut self,
         key: K,
         row: RowId,
-        has_null: bool,
+        is_apart: bool,
     ) -> Result<(), OutOfMemory> {
         let start = self.start_of(key);
         self.tree.words.reserve(self.tree.words.words_for(self.tree.root, start, key))?;
@@ -52,13 +52,13 @@ impl<'d> Builder<'d> {
         let (words, root) = (&mut self.tree.words, &mut self.tree.root);
         let trail = Some(&mut self.trail);
         let mut ignored = Duplicates::ignored();
-        let duplicates = if has_null { &mut ignored } else { &mut self.duplicates };
+        let duplicates = if is_apart { &mut ignored } else { &mut self.duplicates };
         let is_new = words.insert_under(root, start, key, Ref::Row(row), trail, duplicates);
         self.tree.rows += usize::from(is_new);
         Ok(())
     }
 
-    /// Adds the rows of a run, none of whose keys has NULL.
+    /// Adds the rows of a run, none of whose keys NULL makes differ from all others.
     #[inline]
     pub(in crate::index) fn push_run(&mut self, run: Run<'_>) -> Result<(), OutOfMemory> {
         if run.len() == 1 {

@@ -46,7 +46,7 @@ const _: () = assert!(size_of::<Entry>() == 32);
 impl Plain for Entry {}
 
 const IS_LONG: u32 = 1;
-const HAS_NULL: u32 = 2;
+const IS_APART: u32 = 2;
 
 impl Share {
     #[inline]
@@ -75,16 +75,16 @@ impl Gathered {
 
     /// Adds a row and its key.
     #[inline]
-    pub(in crate::index) fn push(&mut self, key: AnyBytes<'_>, row: RowId, has_null: bool) -> Result<(), OutOfMemory> {
+    pub(in crate::index) fn push(&mut self, key: AnyBytes<'_>, row: RowId, is_apart: bool) -> Result<(), OutOfMemory> {
         let hashed = Hashed::new(key);
         let share = &mut self.shards[hashed.shard()];
-        let null = if has_null { HAS_NULL } else { 0 };
+        let apart = if is_apart { IS_APART } else { 0 };
         let entry = match key {
-            AnyBytes::Short(key) => Entry { key: key.bits, row: row.0, length: key.length, form: null },
+            AnyBytes::Short(key) => Entry { key: key.bits, row: row.0, length: key.length, form: apart },
             AnyBytes::Long(LongBytes(bytes)) => {
                 let key = u128::from(hashed.hash) << 64 | share.heap.len() as u128;
                 share.heap.extend_from_slice(bytes);
-                Entry { key, row: row.0, length: bytes.len() as u32, form: IS_LONG | null }
+                Entry { key, row: row.0, length: bytes.len() as u32, form: IS_LONG | apart }
             }
         };
         share.push(entry, &self.pool)
@@ -111,7 +111,7 @@ impl Shard {
                 } else {
                     Hashed::new(AnyBytes::Short(ShortBytes { bits: entry.key, length: entry.length }))
                 };
-                self.link_row(key, RowId(entry.row), entry.form & HAS_NULL != 0, duplicates);
+                self.link_row(key, RowId(entry.row), entry.form & IS_APART != 0, duplicates);
             }
         }
         Ok(())

@@ -175,16 +175,16 @@ impl Shard {
         Ok(())
     }
 
-    /// Adds a row to those of a key, for which there is room. If it has some, and NULL is no part of it, they are made
+    /// Adds a row to those of a key, for which there is room. If it has some, and NULL does not make it differ from them, they are made
     /// known to `duplicates`.
     #[inline]
-    pub(super) fn link_row(&mut self, key: Hashed<'_>, row: RowId, has_null: bool, duplicates: &mut Duplicates<'_>) {
+    pub(super) fn link_row(&mut self, key: Hashed<'_>, row: RowId, is_apart: bool, duplicates: &mut Duplicates<'_>) {
         let Some(at) = self.position(key) else {
             self.link_new(key, row.0);
             self.rows += 1;
             return;
         };
-        if !has_null && !duplicates.are_allowed(|| (row, row)) {
+        if !is_apart && !duplicates.are_allowed(|| (row, row)) {
             let rows = self.entries[at as usize].rows;
             if rows & LIST == 0 {
                 duplicates.meet(RowId(rows), row);

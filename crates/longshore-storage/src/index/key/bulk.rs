@@ -23,10 +23,11 @@ pub(in crate::index) const BLOCK_KEYS: usize = BLOCK_ROWS;
 pub(in crate::index) trait KeySink {
     type Error;
 
-    /// The key of row `row` of the chunk.
-    fn take<K: WholeKey>(&mut self, row: usize, key: K, has_null: bool) -> Result<(), Self::Error>;
+    /// The key of row `row` of the chunk, and whether NULL makes it differ from every key.
+    fn take<K: WholeKey>(&mut self, row: usize, key: K, is_apart: bool) -> Result<(), Self::Error>;
 
-    /// The keys of rows from `row` on, at least one, which are of the same length and none of which has NULL. Says how
+    /// The keys of rows from `row` on, at least one, which are of the same length and none of which NULL makes
+    /// differ from all others. Says how
     /// many it took, one at least: others are given to it again, with more behind them. Unless
     /// `is_last`, it is given [`BLOCK_KEYS`].
     #[inline]
@@ -90,8 +91,8 @@ impl KeyLayout {
                 from += sink.take_block(from, keys, length, from + count == rows.end)?;
                 continue;
             }
-            for (at, (&bits, &has_null)) in keys.iter().zip(nulls.iter()).enumerate() {
-                sink.take(from + at, ShortBytes { bits, length }, has_null)?;
+            for (at, (&bits, &is_apart)) in keys.iter().zip(nulls.iter()).enumerate() {
+                sink.take(from + at, ShortBytes { bits, length }, is_apart)?;
             }
             from += count;
         }
@@ -103,8 +104,8 @@ impl KeyLayout {
         for row in rows {
             self.encode_stored(chunk, row, &mut key);
             match key.bytes() {
-                AnyBytes::Short(bytes) => sink.take(row, bytes, key.has_null)?,
-                AnyBytes::Long(bytes) => sink.take(row, bytes, key.has_null)?,
+                AnyBytes::Short(bytes) => sink.take(row, bytes, key.is_apart)?,
+                AnyBytes::Long(bytes) => sink.take(row, bytes, key.is_apart)?,
             }
         }
         Ok(())
@@ -122,6 +123,11 @@ impl KeyLayout {
         self.parts.iter().any(|part| part.is_null(chunk, row))
     }
 
+    /// Whether NULL makes the key of a row differ from every key.
+    pub(in crate::index) fn is_apart(&self, chunk: &impl Stored, row: usize) -> bool {
+        self.parts.iter().any(|part| part.nulls_differ && part.is_null(chunk, row))
+    }
+
     fn encode_stored(&self, chunk: &impl Stored, row: usize, key: &mut Key) {
         key.clear();
         for part in &self.parts {
@@ -133,7 +139,7 @@ impl KeyLayout {
 impl Key {
     /// Forgets its bytes, not the memory for as many.
     fn clear(&mut self) {
-        (self.short, self.length, self.has_null) = (0, 0, false);
+        (self.short, self.length, self.has_null, self.is_apart) = (0, 0, false, false);
         self.long.clear();
     }
 }
@@ -169,7 +175,7 @@ impl Part {
         for (at, (key, null)) in keys.iter_mut().zip(nulls).enumerate() {
             let row = from + at;
             if validity[row / 8] >> (row % 8) & 1 == 0 {
-                *null = true;
+                *null |= self.nulls_differ;
                 *key &= !(ones << bits_left);
                 *key |= u128::from(ABSENT) << (bits_left + value_bits);
             }

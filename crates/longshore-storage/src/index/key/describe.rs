@@ -7,6 +7,7 @@ use longshore_value::times;
 
 use super::{ABSENT, END, ESCAPE, ESCAPED_END, KeyLayout, Part, big_endian};
 use crate::datum::Datum;
+use crate::index::Uniqueness;
 use crate::show::{Date, Decimal, Time, Timestamp};
 use crate::types::{ColumnType, Physical, Schema};
 
@@ -18,7 +19,7 @@ const MICROS_PER_DAY: i128 = 86_400_000_000;
 /// The values of a row of a schema, as a key of all columns is shown.
 pub(crate) fn described_row<'v>(schema: &Schema, value: impl FnMut(usize) -> Datum<'v>) -> String {
     let all: Vec<usize> = (0..schema.columns().len()).collect();
-    let layout = KeyLayout::new(schema, &all);
+    let layout = KeyLayout::new(schema, &all, Uniqueness::Multiple);
     layout.encode_row(value).map_or_else(|error| error.to_string(), |key| layout.describe(&key.to_bytes()))
 }
 
@@ -27,7 +28,7 @@ impl KeyLayout {
     pub(in crate::index) fn describe(&self, bytes: &[u8]) -> String {
         let mut rest = bytes;
         let mut text = String::from("(");
-        for (at, part) in self.parts.iter().enumerate() {
+        for (at, part) in self.parts.iter().filter(|part| !part.is_filter).enumerate() {
             if rest.is_empty() {
                 break;
             }

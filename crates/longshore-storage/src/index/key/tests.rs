@@ -12,7 +12,7 @@ fn layout(types: &[(ColumnType, bool)]) -> KeyLayout {
     let columns = types.iter().enumerate();
     let columns = columns.map(|(at, &(column_type, nullable))| Column::new(format!("c{at}"), column_type, nullable));
     let all: Vec<usize> = (0..types.len()).collect();
-    KeyLayout::new(&Schema::new(columns.collect()), &all)
+    KeyLayout::new(&Schema::new(columns.collect()), &all, Uniqueness::Unique)
 }
 
 fn ascending(column_type: ColumnType, values: &[Datum<'_>]) {
@@ -184,7 +184,7 @@ fn keys_of_chunks_are_those_of_rows() {
     let mut arena = Arena::new(Memory::new(None), 1 << 20);
     let chunk = PartitionBuffer::from_batch(&schema, &batch, &mut arena).unwrap().remove(0).seal();
     for columns in [&[0][..], &[0, 1], &[1, 3, 0], &[2], &[2, 0], &[0, 1, 3, 2]] {
-        let layout = KeyLayout::new(&schema, columns);
+        let layout = KeyLayout::new(&schema, columns, Uniqueness::Unique);
         let mut gathered = Gather(Vec::new());
         layout.encode_chunk(&chunk, &mut gathered).unwrap();
         for (row, (bytes, has_null)) in gathered.0.iter().enumerate() {

@@ -17,9 +17,9 @@ impl Restored {
     pub(super) fn alter(&mut self, mut item: Reader<'_>) -> Result<(), Problem> {
         item.bytes()?;
         let schema = Arc::new(schema_of_bytes(item.bytes()?).map_err(ReplayProblem::from)?);
-        let mut sources = Vec::with_capacity(schema.columns().len());
+        let mut sources = Vec::with_capacity(schema.all_columns().len());
         let mut computed = Vec::new();
-        for (at, column) in schema.columns().iter().enumerate() {
+        for (at, column) in schema.all_columns().iter().enumerate() {
             sources.push(match item.byte()? {
                 KEPT => Source::kept(self.kept(item.count()?, column)?),
                 FILLED => {
@@ -38,7 +38,7 @@ impl Restored {
         for at in 0..self.slots.len() {
             let Some(slot) = &mut self.slots[at] else { continue };
             if let Some((column, row)) = slot.missing(&schema, &sources) {
-                let column = schema.columns()[column].name.clone();
+                let column = schema.all_columns()[column].name.clone();
                 let problem = ReplayProblem::Value { column, reason: "NULL is not allowed".to_owned() };
                 return Err(Problem { row: Some(RowId::new(at, row)), problem });
             }
@@ -55,7 +55,7 @@ impl Restored {
 
     /// The number of a column that one is made of.
     fn kept(&self, from: usize, column: &Column) -> Result<usize, ReplayProblem> {
-        let before = self.schema.columns().get(from);
+        let before = self.schema.all_columns().get(from);
         let is_alike = before.is_some_and(|before| before.column_type.is_stored_as(column.column_type));
         let reason = || ReplayProblem::Malformed(format!("column {} cannot be what column {from} was", column.name));
         if is_alike { Ok(from) } else { Err(reason()) }
@@ -63,13 +63,13 @@ impl Restored {
 
     /// Gives all rows their values of some columns.
     fn compute(&mut self, schema: &Schema, columns: &[usize], item: &mut Reader<'_>) -> Result<(), Problem> {
-        let nullable = columns.iter().filter(|&&column| schema.columns()[column].nullable).count();
+        let nullable = columns.iter().filter(|&&column| schema.all_columns()[column].nullable).count();
         let memory = Arc::clone(&self.memory);
         let lost = self.lost().cloned().unwrap_or_default();
         let is_lost = |row: RowId| lost.contains(&(row.chunk() as u32));
         let skip = |item: &mut Reader<'_>| {
             let mut nulls = ReadNullBits::begin(item, nullable)?;
-            columns.iter().try_for_each(|&column| nulls.read(item, &schema.columns()[column]).map(|_| ()))
+            columns.iter().try_for_each(|&column| nulls.read(item, &schema.all_columns()[column]).map(|_| ()))
         };
         let mut next = NextRow::default();
         for at in 0..self.slots.len() {
@@ -89,7 +89,7 @@ impl Restored {
                 }
                 let mut nulls = ReadNullBits::begin(item, nullable).map_err(failed)?;
                 for &column in columns {
-                    let value = nulls.read(item, &schema.columns()[column]).map_err(failed)?;
+                    let value = nulls.read(item, &schema.all_columns()[column]).map_err(failed)?;
                     let computed = slot.compute(row, column, &value, &memory);
                     computed.map_err(|error| failed(error.into()))?;
                 }

@@ -88,7 +88,7 @@ impl From<ChunkError> for ReplayProblem {
 
 impl Restored {
     fn empty(schema: Arc<Schema>, is_logged: bool, memory: &Arc<Memory>) -> Restored {
-        let nullable = schema.columns().iter().filter(|column| column.nullable).count();
+        let nullable = schema.all_columns().iter().filter(|column| column.nullable).count();
         Restored {
             schema,
             is_logged,
@@ -179,7 +179,7 @@ impl Restored {
     /// Its slots have other columns now.
     pub(super) fn set_schema(&mut self, schema: Arc<Schema>) {
         self.is_original.fill(false);
-        self.nullable = schema.columns().iter().filter(|column| column.nullable).count();
+        self.nullable = schema.all_columns().iter().filter(|column| column.nullable).count();
         self.schema = schema;
     }
 
@@ -286,7 +286,7 @@ impl<'a> Apply<'a> {
         match kind {
             ChangeKind::Insert => self.insert(restored, row, item),
             ChangeKind::Update => {
-                self.updated = columns(item, restored.schema.columns().len())?;
+                self.updated = columns(item, restored.schema.all_columns().len())?;
                 self.update(restored, row, item)
             }
             ChangeKind::UpdateAlike => self.update(restored, row, item),
@@ -312,7 +312,7 @@ impl<'a> Apply<'a> {
         let (schema, memory) = (Arc::clone(&restored.schema), Arc::clone(&restored.memory));
         self.values.clear();
         let mut nulls = ReadNullBits::begin(item, restored.nullable)?;
-        for column in schema.columns() {
+        for column in schema.all_columns() {
             let value = nulls.read(item, column)?;
             self.replayed.image_bytes += image_bytes(&value, column);
             self.values.push(value);
@@ -330,7 +330,7 @@ impl<'a> Apply<'a> {
 
     fn update(&mut self, restored: &mut Restored, row: RowId, item: &mut Reader<'a>) -> Result<(), ReplayProblem> {
         let (schema, memory) = (Arc::clone(&restored.schema), Arc::clone(&restored.memory));
-        let columns = schema.columns();
+        let columns = schema.all_columns();
         let nullable = self.updated.iter().filter(|&&column| columns[column].nullable).count();
         let mut nulls = ReadNullBits::begin(item, nullable)?;
         if restored.is_lost(row) {
@@ -390,7 +390,7 @@ pub(super) fn ends(item: &Reader<'_>) -> Result<(), ReplayProblem> {
 
 /// That the values of a packed chunk, whose form was checked, are such as their columns take.
 fn check_values(chunk: &Chunk) -> Result<(), ReplayProblem> {
-    for (at, column) in chunk.schema().columns().iter().enumerate() {
+    for (at, column) in chunk.schema().all_columns().iter().enumerate() {
         match column.column_type {
             ColumnType::Decimal { .. } => check_decimals(chunk, at, column)?,
             ColumnType::Char(_)

@@ -49,7 +49,7 @@ impl Transaction {
     ) -> Result<Vec<(RowId, usize)>, TransactionError> {
         let Some(parent) = key.parent() else { return Ok(Vec::new()) };
         let types: Vec<_> =
-            key.index().columns().iter().map(|&column| parent.schema().columns()[column].column_type).collect();
+            key.index().columns().iter().map(|&column| parent.schema().all_columns()[column].column_type).collect();
         let mut found = Vec::new();
         let mut numbers: Vec<usize> = gone.by_bytes.values().copied().collect();
         numbers.sort_unstable();

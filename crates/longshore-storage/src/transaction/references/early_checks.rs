@@ -69,7 +69,7 @@ impl Transaction {
     pub fn note_missing(&mut self, checks: &ReferenceChecks) {
         for ((key, parent), found) in checks.keys.iter().zip(&checks.parents).zip(&checks.found) {
             let missing = std::mem::take(&mut found.lock().unwrap_or_else(PoisonError::into_inner).missing);
-            let (columns, types) = (key.index().columns(), parent.schema().columns());
+            let (columns, types) = (key.index().columns(), parent.schema().all_columns());
             if missing.len() > KEYS_LOGGED_MAX {
                 self.log_all_keys(parent, columns);
                 continue;

@@ -60,7 +60,7 @@ impl Transaction {
         let Some(inputs) = inputs else { return Referred::Nothing };
         key.layout().of_row(|column| {
             let place = key.columns().iter().position(|&of| of == column);
-            let column_type = child.schema().columns()[column].column_type;
+            let column_type = child.schema().all_columns()[column].column_type;
             place.map_or(Datum::Null, |place| inputs[place].datum(column_type))
         })
     }

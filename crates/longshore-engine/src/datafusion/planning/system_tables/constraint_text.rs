@@ -35,7 +35,11 @@ pub(in crate::datafusion::planning) fn definition(
         Constrains::Key(place, at) => {
             let (table, rules) = objects.table(place)?;
             let key = rules.keys.get(at)?;
-            let word = if key.role == Role::Primary { "PRIMARY KEY" } else { "UNIQUE" };
+            let word = match key.role {
+                Role::Primary => "PRIMARY KEY",
+                _ if key.nulls_are_equal => "UNIQUE NULLS NOT DISTINCT",
+                _ => "UNIQUE",
+            };
             Some(format!("{word} ({})", list(table, &key.columns)))
         }
         Constrains::Check(place, at) => {

@@ -144,6 +144,9 @@ pub(in crate::datafusion::planning) fn definition(
     if of.keys < of.parts.len() {
         text = format!("{text} INCLUDE ({})", list(&of.parts[of.keys..]));
     }
+    if of.key.nulls_are_equal {
+        text.push_str(" NULLS NOT DISTINCT");
+    }
     match predicate(objects, relation, pretty) {
         Some(predicate) => Some(format!("{text} WHERE {predicate}")),
         None => Some(text),

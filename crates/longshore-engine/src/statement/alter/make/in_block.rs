@@ -14,7 +14,7 @@ use super::super::references::{self, Bound};
 use super::super::views;
 use super::{add_keys, enter, query_altered};
 use crate::Error;
-use crate::catalog::{Change, Table};
+use crate::catalog::{Change, Origin, Table};
 use crate::sql::{build, names};
 use crate::statement::Context;
 use crate::statement::change::rows_of_target;
@@ -57,17 +57,22 @@ async fn write_rows(context: &Context<'_>, draft: &Draft, relation: &Arc<Relatio
     let name = build::quoted(names::own(&draft.before.name));
     let mut select = rows_of_target(&name);
     select.projection.clear();
-    for at in draft.left() {
+    // No query sees hidden columns.
+    let rules = draft.before.rules();
+    for (position, at) in draft.left().into_iter().enumerate() {
         let column = &draft.columns[at];
         let value = match &column.values {
-            Values::Kept => {
-                let before = &draft.before.relation.schema().columns()[at];
-                Expr::CompoundIdentifier(vec![name.clone(), build::quoted(&before.name)])
-            }
+            Values::Kept => match rules.origin(at) {
+                Origin::Generated(value) if column.column.is_hidden() => value.as_ref().clone(),
+                _ => {
+                    let before = &draft.before.relation.schema().columns()[at];
+                    Expr::CompoundIdentifier(vec![name.clone(), build::quoted(&before.name)])
+                }
+            },
             Values::New => Expr::value(Value::Null),
             Values::Converted(value) => value.as_ref().clone(),
         };
-        select.projection.push(build::named(value, &column.column.name));
+        select.projection.push(build::named(value, &format!("{position} (new)")));
     }
     let statement = Statement::Query(Box::new(build::query_of(select)));
     let rows = query_altered(context, statement, &draft.before, context.transaction).await?;

@@ -63,7 +63,8 @@ pub(super) fn table_constraints(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
                 if key.is_some_and(|key| key.role == Role::Primary) {
                     further.push(("constraint_type", "PRIMARY KEY".into()));
                 } else {
-                    further.extend([("constraint_type", "UNIQUE".into()), ("nulls_distinct", yes(true))]);
+                    let nulls_differ = key.is_none_or(|key| !key.nulls_are_equal);
+                    further.extend([("constraint_type", "UNIQUE".into()), ("nulls_distinct", yes(nulls_differ))]);
                 }
             }
             Constrains::Check(..) | Constrains::Domain(..) => further.push(("constraint_type", "CHECK".into())),

@@ -12,7 +12,6 @@ use crate::catalog::Role;
 
 pub(super) fn pg_index(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
     rows.otherwise([
-        ("indnullsnotdistinct", false.into()),
         ("indisexclusion", false.into()),
         ("indimmediate", true.into()),
         ("indisclustered", false.into()),
@@ -38,6 +37,7 @@ pub(super) fn pg_index(catalog: &SystemCatalog, rows: &mut Rows<'_>) {
             ("indnatts", columns.len().into()),
             ("indnkeyatts", of_key.into()),
             ("indisunique", key.role.is_unique().into()),
+            ("indnullsnotdistinct", key.nulls_are_equal.into()),
             ("indisprimary", (key.role == Role::Primary).into()),
             ("indkey", index_text::numbers(objects, relation).into()),
             ("indcollation", collations.into()),
