@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -121,6 +122,40 @@ def test_conflicts_are_retried(db: longshore.Connection) -> None:
     assert db.retry(work, isolation="serializable") == "done"
     assert calls == 2
     assert db.sql("SELECT n FROM t").fetchall() == [(11,)]
+
+
+def test_a_closed_cursor_knows_what_it_changed(db: longshore.Connection) -> None:
+    with db.cursor() as cursor:
+        assert cursor.rowcount == -1
+        cursor.execute("CREATE TABLE t AS SELECT n FROM generate_series(1, 3) AS t(n)")
+        cursor.execute("DELETE FROM t WHERE n > 1")
+    assert cursor.rowcount == 2
+
+
+def test_what_cannot_be_retried_says_so(db: longshore.Connection) -> None:
+    with db.transaction(), pytest.raises(longshore.ProgrammingError, match="open"):
+        db.retry(lambda _: None)
+    with pytest.raises(ValueError, match="attempts"):
+        db.retry(lambda _: None, attempts=0)
+
+
+def test_rows_come_from_generators(db: longshore.Connection) -> None:
+    db.sql("CREATE TABLE t (n INTEGER PRIMARY KEY)")
+    assert db.executemany("INSERT INTO t VALUES (?)", ((n,) for n in range(1000))).rowcount == 1000
+
+    def broken() -> Iterator[tuple[int]]:
+        yield (5000,)
+        raise KeyError("it broke")
+
+    with pytest.raises(KeyError):
+        db.executemany("INSERT INTO t VALUES (?)", broken())
+    assert db.sql("SELECT count(*) FROM t").fetchall() == [(1000,)]
+
+
+def test_rows_one_by_one_are_fast(db: longshore.Connection) -> None:
+    began = time.monotonic()
+    assert sum(n for (n,) in db.execute("SELECT n FROM generate_series(1, 300000) AS t(n)")) == sum(range(300_001))
+    assert time.monotonic() - began < 20
 
 
 def test_cursors_stream(db: longshore.Connection) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import gzip
+import io
 import pathlib
 from collections.abc import Callable
 
@@ -85,6 +86,33 @@ def test_several_compressed_and_other_files(file: Callable[..., str], tmp_path: 
     assert longshore.read_json(file('{"a": 1, "b": "x"}\n{"a": 2}\n', "3.json")).fetchall() == [(1, "x"), (2, None)]
     with pytest.raises(longshore.UndefinedTable, match="does not exist"):
         longshore.read_csv(tmp_path / "nothing.csv")
+
+
+def test_open_files_and_other_paths_are_read(
+    db: longshore.Connection, file: Callable[..., str], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = [(1, "ä\nb"), (2, "y")]
+    text = 'a,b\n1,"ä\nb"\n2,y\n'
+    path = file(text)
+    assert longshore.read_csv(io.StringIO(text)).fetchall() == expected
+    assert longshore.read_csv(io.BytesIO(gzip.compress(text.encode()))).fetchall() == expected
+    with open(path, encoding="utf-8") as opened:
+        assert longshore.read_csv(opened).fetchall() == expected
+    with open(path, "rb") as opened:
+        assert db.load(opened, table="t").rows == 2
+        opened.seek(0)
+        assert longshore.sniff(opened).num_rows > 3
+    assert longshore.read_csv([path, io.StringIO(text)]).num_rows == 4
+    assert longshore.read_csv(path.encode()).fetchall() == expected
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert longshore.read_csv("~/file.csv").fetchall() == expected
+    with longshore.connect("~/db") as kept:
+        kept.sql("CREATE TABLE t (n INTEGER)")
+    assert (tmp_path / "db").is_dir()
+    with pytest.raises(ValueError, match="no files"):
+        longshore.read_csv([])
+    with pytest.raises(TypeError, match="int"):
+        longshore.read_csv(7)  # type: ignore[arg-type]
 
 
 def test_quotes_and_line_breaks_are_exact(file: Callable[..., str]) -> None:

@@ -37,6 +37,13 @@ def test_html_is_escaped(db: longshore.Connection) -> None:
     assert "1 row" in shown
 
 
+def test_connections_and_cursors_show_what_they_are(db: longshore.Connection) -> None:
+    db.sql("CREATE TABLE t (n INTEGER)")
+    assert repr(db) == "<longshore.Connection: 1 table>"
+    db.close()
+    assert repr(db) == "<longshore.Connection: closed>"
+
+
 def test_a_bar_says_how_far_a_load_is(capsys: pytest.CaptureFixture[str]) -> None:
     from longshore import _progress
 
@@ -51,7 +58,8 @@ def test_a_bar_says_how_far_a_load_is(capsys: pytest.CaptureFixture[str]) -> Non
 def test_the_examples_of_docstrings_work(module: str) -> None:
     if module == "longshore._longshore":
         pytest.skip("it has no examples")
-    for needed in ("pyarrow", "numpy"):
+    needs = {"longshore.sqlalchemy": ["sqlalchemy"]}
+    for needed in ("pyarrow", "numpy", *needs.get(module, [])):
         pytest.importorskip(needed)
     found = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert found.failed == 0

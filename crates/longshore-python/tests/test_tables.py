@@ -17,15 +17,15 @@ WORDS = pyarrow.table({"n": [1, 2, 3], "word": ["one", None, "a text of more tha
 
 
 def test_registered_rows_are_a_table(db: longshore.Connection) -> None:
-    db.register("words", WORDS)
-    assert db.sql("SELECT word FROM words WHERE n = ?", [1]).fetchall() == [("one",)]
+    db.register("given", WORDS)
+    assert db.sql("SELECT word FROM given WHERE n = ?", [1]).fetchall() == [("one",)]
     db.sql("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (3), (4)")
-    joined = db.sql("SELECT words.n FROM words JOIN t ON t.n = words.n").fetchall()
+    joined = db.sql("SELECT given.n FROM given JOIN t ON t.n = given.n").fetchall()
     assert joined == [(3,)]
-    assert db.sql("SELECT count(*) FROM (SELECT * FROM words UNION ALL SELECT * FROM words) AS w").fetchall() == [(6,)]
-    db.unregister("words")
+    assert db.sql("SELECT count(*) FROM (SELECT * FROM given UNION ALL SELECT * FROM given) AS w").fetchall() == [(6,)]
+    db.unregister("given")
     with pytest.raises(longshore.UndefinedTable):
-        db.sql("SELECT * FROM words")
+        db.sql("SELECT * FROM given")
     with pytest.raises(longshore.Error, match="already"):
         db.register("t", WORDS)
     with pytest.raises(TypeError, match="int"):

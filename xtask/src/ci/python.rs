@@ -10,6 +10,9 @@ use crate::shell::{command, root, run, target};
 /// What is built and tested.
 const PACKAGE: &str = "crates/longshore-python";
 
+/// What type checkers read.
+const TYPED: [&str; 2] = ["python/longshore", "tests/typed_use.py"];
+
 pub(super) fn step() -> Result<Outcome, String> {
     let environment = match python_environment("python", &format!("{PACKAGE}/tests/requirements.txt")) {
         Ok(environment) => environment,
@@ -20,8 +23,12 @@ pub(super) fn step() -> Result<Outcome, String> {
     build.env("VIRTUAL_ENV", &environment).env("CARGO_TARGET_DIR", target());
     run(&mut build)?;
     let mut types = command(&program(&environment, "python"));
-    types.args(["-m", "mypy", "--strict", "--cache-dir"]).arg(target().join("mypy")).arg("python/longshore");
-    types.current_dir(root().join(PACKAGE));
+    types.args(["-m", "mypy", "--strict", "--cache-dir"]).arg(target().join("mypy"));
+    types.args(TYPED).current_dir(root().join(PACKAGE));
+    run(&mut types)?;
+    let mut types = command(&program(&environment, "basedpyright"));
+    types.args(["--level", "error", "--pythonpath"]).arg(program(&environment, "python"));
+    types.args(TYPED).current_dir(root().join(PACKAGE));
     run(&mut types)?;
     let mut tests = command(&program(&environment, "python"));
     tests.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(format!("{PACKAGE}/tests"));

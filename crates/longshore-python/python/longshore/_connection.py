@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import re
 import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
@@ -12,8 +13,10 @@ from typing import Any, TypeVar, Union
 
 from . import _longshore, _progress, _variables, errors
 from ._cursor import Cursor, Parameters
-from ._files import Paths, paths_of
+from ._files import Files, named_files
+from ._frames import rows_of
 from ._relation import Relation
+from ._show import count
 
 Result = TypeVar("Result")
 
@@ -25,6 +28,8 @@ def connect(directory: Union[str, os.PathLike[str], None] = None, *, autocommit:
     ``max_wal_size``, ``checkpoint_timeout``), and settings of the session such as ``TimeZone='Europe/Berlin'``.
     With ``autocommit=False``, statements begin a transaction that :meth:`Connection.commit` ends, as DB-API 2.0 has it.
 
+    Raises :class:`OperationalError` if the directory cannot be opened, for instance because another process has it open.
+
     >>> import longshore
     >>> with longshore.connect(threads=2) as db:
     ...     db.sql("SHOW TimeZone").fetchone()
@@ -32,7 +37,21 @@ def connect(directory: Union[str, os.PathLike[str], None] = None, *, autocommit:
     """
     if directory == ":memory:":
         directory = None
+    if directory is not None:
+        directory = os.path.expanduser(os.fspath(directory))
     return Connection(_longshore.Connection(directory, **config), autocommit)
+
+
+_NAME = r'(?:"(?:[^"]|"")+"|[^\W\d][\w$]*)'
+_TABLE = re.compile(rf"\s*{_NAME}(?:\s*\.\s*{_NAME})?\s*(?:\(.*\)\s*)?", re.DOTALL)
+
+
+def _check_table(table: str) -> None:
+    if not _TABLE.fullmatch(table):
+        quoted = table.replace('"', '""')
+        raise errors.ProgrammingError(
+            f"table={table!r} is no name as SQL has it; a name of other characters is written table='\"{quoted}\"'"
+        )
 
 
 class Connection:
@@ -57,13 +76,19 @@ class Connection:
         self._session = session
         #: Whether each statement outside of a block commits by itself.
         self.autocommit = autocommit
+        #: Names of rows that are registered by two names, and the second ones.
+        self._folded: dict[str, str] = {}
 
     # Statements.
 
     def sql(self, text: str, parameters: Parameters | None = None) -> Relation:
         """Executes a statement, or several of which the last one's rows are given.
 
-        Parameters are ``?``, ``$1`` or ``$name``; their values are a sequence or a dict.
+        Parameters are ``?``, ``$1`` or ``$name``; their values are a sequence or a dict. The rows of a query are made while they
+        are read: an error in one of them, such as a division by zero, is raised by what reads it.
+
+        Raises :class:`ProgrammingError` for a statement that is wrong, with its ``position``; other classes of
+        :mod:`longshore.errors` for what goes wrong while it works; and ``TypeError`` for values that SQL has no type for.
 
         >>> import longshore
         >>> longshore.connect().sql("SELECT $low + $high AS sum", {"low": 1, "high": 2}).fetchall()
@@ -103,7 +128,7 @@ class Connection:
 
     def executemany(self, text: str, rows: Iterable[Parameters]) -> Cursor:
         """Executes a statement once for each set of parameters, all of them or none."""
-        return self.cursor().executemany(text, rows)  # type: ignore[arg-type]
+        return self.cursor().executemany(text, rows)
 
     def cursor(self) -> Cursor:
         """A cursor of DB-API 2.0; it shares the session."""
@@ -128,7 +153,7 @@ class Connection:
 
     def load(
         self,
-        files: Paths,
+        files: Files,
         table: str,
         *,
         rejects: str | None = None,
@@ -141,6 +166,9 @@ class Connection:
         out unless ``auto=False``. ``rejects`` names a table for bad records, which are left out then. A bar shows
         how far a longer load is, on terminals and in notebooks, or as ``progress`` says.
 
+        Raises :class:`DataError` for a bad record, with ``file``, ``line``, ``column`` and ``value``, and
+        :class:`IntegrityError` where a constraint is violated.
+
         >>> import longshore, pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "t.csv"
         >>> _ = path.write_text("id,name\\n1,Anna\\n2,Ben\\n")
@@ -150,13 +178,14 @@ class Connection:
         >>> db.sql("SELECT name FROM people WHERE id = 2").fetchone()
         ('Ben',)
         """
+        _check_table(table)
         options.setdefault("auto", True)
         if rejects is not None:
             options["on_error"] = f"table {rejects}"
         self._begin_implicitly()
-        with _progress.bar(self._session, progress):
-            told = self._session.load(table, paths_of(files), options)
-        return LoadReport(self, told, table, paths_of(files), rejects)
+        with named_files(files) as paths, _progress.bar(self._session, progress):
+            told = self._session.load(table, paths, options)
+        return LoadReport(self, told, table, paths, rejects)
 
     def _sniffed(self, files: list[str], options: dict[str, Any]) -> Relation:
         return Relation(self._session.sniff(files, options))
@@ -168,6 +197,9 @@ class Connection:
         PyCapsule interface. Each column goes to the one of its name; columns that are left out take their defaults. Gives
         the number of rows.
 
+        Raises :class:`UndefinedColumn` for a column that the table has not, :class:`DataError` for a value that its type has not,
+        :class:`IntegrityError` where a constraint is violated, and ``TypeError`` for what is no table.
+
         >>> import longshore, pyarrow
         >>> db = longshore.connect()
         >>> _ = db.sql("CREATE TABLE t (id INTEGER PRIMARY KEY, word TEXT DEFAULT 'none')")
@@ -176,8 +208,9 @@ class Connection:
         >>> db.sql("SELECT * FROM t").fetchall()
         [(1, 'none'), (2, 'none')]
         """
+        _check_table(table)
         self._begin_implicitly()
-        return Relation(self._session.append(table, rows)).rowcount
+        return Relation(self._session.append(table, rows_of(rows))).rowcount
 
     def register(self, name: str, rows: object) -> None:
         """Lets ``name`` stand for rows of another library in the queries of this connection; see :meth:`append` for what they
@@ -193,14 +226,18 @@ class Connection:
         >>> db.sql("SELECT n FROM numbers JOIN others USING (n) ORDER BY n").fetchall()
         [(2,), (3,)]
         """
-        if isinstance(rows, Relation):
-            # They are there for others afterwards, too.
-            rows.num_rows
-        self._session.register(name, rows)
+        table = rows_of(rows)
+        self._session.register(name, table)
+        # SQL folds names that are not quoted.
+        if (folded := name.lower()) != name and self._session.unknown_tables(f"TABLE {folded}"):
+            self._session.register(folded, table)
+            self._folded[name] = folded
 
     def unregister(self, name: str) -> None:
         """Forgets rows that were registered."""
         self._session.unregister(name)
+        if name in self._folded:
+            self._session.unregister(self._folded.pop(name))
 
     # Transactions.
 
@@ -227,6 +264,8 @@ class Connection:
         """A transaction as a block of ``with``: committed at its end, rolled back if it raises. Within another one it is a
         savepoint. ``isolation`` is ``'serializable'``, ``'repeatable read'`` or ``'read committed'``.
 
+        Its end raises :class:`SerializationFailure` if another transaction was in its way; see :meth:`retry`.
+
         >>> import longshore
         >>> db = longshore.connect()
         >>> _ = db.sql("CREATE TABLE t (n INTEGER)")
@@ -245,21 +284,28 @@ class Connection:
         isolation: str | None = None,
     ) -> Result:
         """Calls ``work`` with the connection in a transaction, again where another transaction was in its way (SQLSTATE 40001
-        and 40P01), at most ``attempts`` times; gives what it returns.
+        and 40P01), at most ``attempts`` times; gives what it returns. ``work`` must have no effects elsewhere.
+
+        Raises what ``work`` raises, and the last conflict if all attempts met one.
 
         >>> import longshore
         >>> longshore.connect().retry(lambda db: db.sql("SELECT 1").fetchone())
         (1,)
         """
-        for attempt in range(attempts):
+        if attempts < 1:
+            raise ValueError("attempts must be at least 1")
+        if self.in_transaction:
+            raise errors.ProgrammingError("a transaction is open, of which a part cannot be done again; end it first")
+        attempt = 0
+        while True:
+            attempt += 1
             try:
                 with self.transaction(isolation=isolation):
                     return work(self)
             except (errors.SerializationFailure, errors.DeadlockDetected):
-                if attempt + 1 == attempts:
+                if attempt == attempts:
                     raise
-                time.sleep(random.random() * 0.001 * 2 ** min(attempt, 7))
-        raise ValueError("attempts must be at least 1")
+                time.sleep(random.random() * 0.001 * 2 ** min(attempt, 8))
 
     # The session.
 
@@ -287,6 +333,11 @@ class Connection:
     def close(self) -> None:
         """Ends the session, which rolls an open transaction back. The last one closes the database."""
         self._session.close()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<longshore.Connection: closed>"
+        return f"<longshore.Connection: {count(len(self.table_names()), 'table')}>"
 
     def __enter__(self) -> Connection:
         return self
@@ -371,6 +422,11 @@ class LoadReport:
             return None
 
     @property
+    def found(self) -> Relation:
+        """What the files are, with reasons, as :func:`longshore.sniff` says it; they are read again for that."""
+        return self._connection._sniffed(self._files, {})
+
+    @property
     def columns(self) -> Relation:
         """The columns of the table."""
         return self._connection.sql(f"DESCRIBE {self.table}")
@@ -378,4 +434,4 @@ class LoadReport:
     def __repr__(self) -> str:
         speed = f", {self.bytes / self.seconds / 1e9:.2f} GB/s" if self.seconds > 0 and self.bytes else ""
         told = f"\n{self.notice}" if self.notice else ""
-        return f"{self.rows:,} rows into {self.table} in {self.seconds:.3f} s{speed}{told}"
+        return f"{count(self.rows)} into {self.table} in {self.seconds:.3f} s{speed}{told}"

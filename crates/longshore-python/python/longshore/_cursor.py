@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from ._relation import Relation
@@ -60,6 +60,8 @@ class Cursor:
         self._results: list[Relation] = []
         self._closed = False
         self._position = 0
+        #: What :attr:`rowcount` is when there is no relation (any more).
+        self._changed = -1
 
     def _open(self) -> None:
         if self._closed:
@@ -67,6 +69,7 @@ class Cursor:
 
     def close(self) -> None:
         """Gives up what is not read; the cursor cannot be used any more."""
+        self._changed = self.rowcount
         self._relation = None
         self._closed = True
 
@@ -85,7 +88,7 @@ class Cursor:
         self._position = 0
         return self
 
-    def executemany(self, operation: str, seq_of_parameters: Sequence[Parameters]) -> Cursor:
+    def executemany(self, operation: str, seq_of_parameters: Iterable[Parameters]) -> Cursor:
         """Executes a statement once for each set of parameters: all of them or none, and as one transaction."""
         self._open()
         self._results = []
@@ -111,7 +114,7 @@ class Cursor:
     @property
     def rowcount(self) -> int:
         """Rows that the statement has changed; -1 for queries."""
-        return -1 if self._relation is None else self._relation.rowcount
+        return self._changed if self._relation is None else self._relation.rowcount
 
     @property
     def rownumber(self) -> int | None:

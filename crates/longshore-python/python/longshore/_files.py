@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
-from typing import Any, Union
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, Union
 
 from ._longshore import read_text
 from ._relation import Relation
 
-Paths = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
+File = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]", "IO[str]", "IO[bytes]"]
+Files = Union[File, Iterable[File]]
 
 
-def paths_of(files: Paths) -> list[str]:
-    """The paths as texts."""
-    if isinstance(files, (str, os.PathLike)):
-        return [os.fspath(files)]
-    return [os.fspath(path) for path in files]
+@contextlib.contextmanager
+def named_files(files: Files) -> Iterator[list[str]]:
+    """The paths of files; what is no file but can be read is copied to one, which is there meanwhile."""
+    several: list[Any] = [files] if isinstance(files, (str, bytes, os.PathLike)) or hasattr(files, "read") else list(files)
+    if not several:
+        raise ValueError("there are no files")
+    with contextlib.ExitStack() as copies:
+        yield [copies.enter_context(_copied(file)) if hasattr(file, "read") else _path(file) for file in several]
+
+
+def _path(file: Any) -> str:
+    path = os.fsdecode(file)
+    return os.path.expanduser(path) if path.startswith("~") else path
+
+
+@contextlib.contextmanager
+def _copied(file: IO[Any]) -> Iterator[str]:
+    first = file.read(1 << 20)
+    options: dict[str, Any] = {"mode": "w", "encoding": "utf-8", "newline": ""} if isinstance(first, str) else {}
+    with tempfile.NamedTemporaryFile(suffix=".txt", **options) as copy:
+        copy.write(first)
+        shutil.copyfileobj(file, copy, 1 << 20)
+        copy.flush()
+        yield copy.name
 
 
 class TextTable(Relation):
@@ -49,7 +72,7 @@ class TextTable(Relation):
 
 
 def read_csv(
-    files: Paths,
+    files: Files,
     *,
     threads: int | None = None,
     memory_limit: int | None = None,
@@ -59,10 +82,13 @@ def read_csv(
     """Reads files of text into Arrow with all processors, without a database.
 
     Dialect, header, names and types are found out over the whole of the files, so that no value is lost; what is given wins.
-    ``files`` are a path, several, a pattern, a folder or an address; compressed files are read as they are. ``options`` are
+    ``files`` are a path, several, a pattern, a folder or an address, or open files; compressed files are read as they are. ``options`` are
     those of ``read_csv`` in SQL: ``delimiter='|'``, ``header=False``, ``types={'id': 'BIGINT'}`` for some columns,
     ``columns={'id': 'BIGINT', 'name': 'TEXT'}`` for all of them, ``null=['', 'NA']``, ``skip=2`` and more. With ``rejects=True``
-    bad records are left out and listed in ``rejects``; otherwise the first one is an error with its file, line and column.
+    bad records are left out and listed in ``rejects``. The table has ``num_rows`` rows and ``num_columns`` columns.
+
+    Raises :class:`DataError` for the first bad record, with ``file``, ``line``, ``column`` and ``value``,
+    :class:`UndefinedTable` for a file that is not there, and :class:`OutOfMemory` where ``memory_limit`` (bytes) is reached.
 
     >>> import longshore, pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "prices.csv"
@@ -74,12 +100,13 @@ def read_csv(
      2024-05-02 | bolts | 12.25
     (2 rows)
     """
-    rows, told = read_text(paths_of(files), options, threads, memory_limit, rejects)
+    with named_files(files) as paths:
+        rows, told = read_text(paths, options, threads, memory_limit, rejects)
     return TextTable({**told, "rows": rows})
 
 
 def read_json(
-    files: Paths,
+    files: Files,
     *,
     threads: int | None = None,
     memory_limit: int | None = None,
@@ -91,7 +118,7 @@ def read_json(
     return read_csv(files, threads=threads, memory_limit=memory_limit, rejects=rejects, **options)
 
 
-def sniff(files: Paths, **options: Any) -> Relation:
+def sniff(files: Files, **options: Any) -> Relation:
     """What files are: each property of the dialect with why it was found so, each column, and a statement that reads them.
 
     >>> import longshore, pathlib, tempfile
@@ -102,7 +129,7 @@ def sniff(files: Paths, **options: Any) -> Relation:
     """
     from ._connection import connect
 
-    with connect() as db:
-        found = db._sniffed(paths_of(files), options)
+    with connect() as db, named_files(files) as paths:
+        found = db._sniffed(paths, options)
         found.num_rows
         return found

@@ -42,7 +42,9 @@ class Relation:
         self._notice: str | None = told.get("notice")
         self._changed: int | None = told.get("changed")
         self._report: tuple[int, int, int, float] | None = told.get("report")
+        #: Rows of the batch that is read, and how many of them were given.
         self._waiting: list[tuple[Any, ...]] = []
+        self._taken = 0
 
     # What it is.
 
@@ -103,18 +105,29 @@ class Relation:
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """The next row, or ``None`` behind the last one."""
-        rows = self.fetchmany(1)
-        return rows[0] if rows else None
+        while self._taken == len(self._waiting):
+            if not self._read_on():
+                return None
+        row = self._waiting[self._taken]
+        self._taken += 1
+        return row
 
     def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
         """The next rows, at most ``size``."""
-        while len(self._waiting) < size:
-            batch = self._next_batch()
-            if batch is None:
+        rows: list[tuple[Any, ...]] = []
+        while len(rows) < size:
+            if self._taken == len(self._waiting) and not self._read_on():
                 break
-            self._waiting += batch.rows()
-        taken, self._waiting = self._waiting[:size], self._waiting[size:]
-        return taken
+            more = self._waiting[self._taken : self._taken + size - len(rows)]
+            self._taken += len(more)
+            rows += more
+        return rows
+
+    def _read_on(self) -> bool:
+        """Reads the next batch, if there is one."""
+        batch = self._next_batch()
+        self._waiting, self._taken = ([] if batch is None else batch.rows()), 0
+        return batch is not None
 
     def _next_batch(self) -> Batch | None:
         rows = self._given()
@@ -194,6 +207,9 @@ class Relation:
         """
         import numpy
 
+        for name in self.columns:
+            if self.columns.count(name) > 1:
+                raise ValueError(f"several columns are named {name}; give them names of their own with AS")
         try:
             table = _plain_texts(self.arrow())
         except ImportError:

@@ -21,9 +21,9 @@ def is_number(type_name: str) -> bool:
     return type_name in _NUMBERS
 
 
-def count(rows: int) -> str:
+def count(number: int, what: str = "row") -> str:
     """``1 row``, ``2 rows``."""
-    return f"{rows:,} row{'' if rows == 1 else 's'}"
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _width(text: str) -> int:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from ._frames import is_table, rows_of
 from ._longshore import Connection
-from ._relation import Relation
+from .errors import UndefinedTable
 
 _PACKAGE = os.path.dirname(__file__)
 
@@ -19,15 +20,22 @@ _PACKAGE = os.path.dirname(__file__)
 def known(session: Connection, sql: str) -> Iterator[None]:
     """While a statement is begun, lets the names in it that are no tables stand for variables of the caller."""
     registered = []
+    hints = []
     try:
         for name in session.unknown_tables(sql) if _may_read(sql) else ():
-            rows = _variable(name)
-            if rows is not None:
-                if isinstance(rows, Relation):
-                    rows.num_rows
-                session.register(name, rows)
+            found = _variable(name)
+            if found is None:
+                continue
+            if is_table(found):
+                session.register(name, rows_of(found))
                 registered.append(name)
+            else:
+                hints.append(f"the variable {name} is no table, but a {type(found).__name__}")
         yield
+    except UndefinedTable as error:
+        if hints:
+            error.args = ("; ".join((str(error), *hints)),)
+        raise
     finally:
         for name in registered:
             session.unregister(name)
@@ -38,21 +46,22 @@ def _may_read(sql: str) -> bool:
     return any(word in folded for word in ("from", "join", "using", "table"))
 
 
-def is_table(value: Any) -> bool:
-    """Whether a value is what :meth:`Connection.register` takes."""
-    return hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
-
-
 def _variable(name: str) -> Any:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_ours(frame):
         frame = frame.f_back
     if frame is None:
         return None
-    for scope in (frame.f_locals, frame.f_globals):
-        if name in scope and is_table(scope[name]):
+    scopes = (frame.f_locals, frame.f_globals)
+    for scope in scopes:
+        if is_table(scope.get(name)):
             return scope[name]
-    return None
+    # SQL folds names that are not quoted.
+    for scope in scopes:
+        alike = [variable for variable in scope if variable.lower() == name and is_table(scope[variable])]
+        if len(alike) == 1:
+            return scope[alike[0]]
+    return next((scope[name] for scope in scopes if scope.get(name) is not None), None)
 
 
 def _is_ours(frame: FrameType) -> bool:

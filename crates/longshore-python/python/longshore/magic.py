@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _variables
 from ._connection import Connection, connect
+from ._frames import is_table
 from ._longshore import named_parameters
 
 
@@ -36,7 +36,7 @@ class _Magics:
         database, variables = self._database(), self._shell.user_ns
         values = {name: variables[name] for name in named_parameters(sql) if name in variables}
         session = database._session
-        tables = [name for name in session.unknown_tables(sql) if _variables.is_table(variables.get(name))]
+        tables = [name for name in session.unknown_tables(sql) if is_table(variables.get(name))]
         for name in tables:
             database.register(name, variables[name])
         try:
