@@ -412,11 +412,11 @@ impl Queries {
         !matches!(self.state.runtime_env().memory_pool.memory_limit(), MemoryLimit::Infinite)
     }
 
-    /// What plans of prepared statements are kept by; `None` where none are used: texts among the values are read in UTC, and rows
-    /// that are registered may be others the next time.
+    /// What plans of prepared statements are kept by; `None` where none are used: rows that are registered may be others the next
+    /// time.
     fn state_of(&self, transaction: &StatementTransaction, rules: Option<&Arc<Rules>>) -> Option<State> {
         let (time, numbers) = (transaction.time().settings, transaction.numbers());
-        if time.zone.fixed_offset() != Some(0) || numbers.registered.are_any() {
+        if numbers.registered.are_any() {
             return None;
         }
         let (version, identity) = (self.files.catalog.version(), numbers.identity());

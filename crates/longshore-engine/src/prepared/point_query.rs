@@ -3,13 +3,14 @@
 //! `SELECT columns FROM t WHERE key`, `UPDATE t SET column = value | column + value | column - value, ... WHERE key` and
 //! `DELETE FROM t WHERE key`, where `key` is a conjunction of `column = value` over just the columns of a unique index,
 //! or over just the first columns of any index, with bounds of the next one or without; and `INSERT INTO t [(columns)]
-//! VALUES (values)`. By an index with an order, a SELECT may have ORDER BY in that order and LIMIT; or it asks for `count`,
+//! VALUES (values) [ON CONFLICT ...]`. By an index with an order, a SELECT may have ORDER BY in that order and LIMIT; or it asks for `count`,
 //! `sum`, `min` and `max`. A value is a parameter or a literal, and so is the default of a column that is left out; or it is the
 //! time ([`supplied`]), or the next number of a sequence. A change may have RETURNING with columns.
 //! Whatever is not of this shape, has a CHECK to pass, finds many rows, or is given a value that its column does not
 //! plainly take, goes through the planner. Not here: how statements are recognised (`recognise`, `select`).
 
 mod aggregate;
+mod conflict;
 mod lookup;
 mod named_table;
 mod recognise;
@@ -34,6 +35,7 @@ use crate::sql::parameters::number_of;
 use crate::transaction::StatementTransaction;
 use crate::{Error, TypeId};
 use aggregate::Aggregate;
+use conflict::Conflict;
 use lookup::{Few, Key, Lookup, Range, given};
 use supplied::Supplied;
 pub(crate) use supplied::Surroundings;
@@ -75,6 +77,7 @@ enum Kind {
     Insert {
         values: Vec<Operand>,
         supplied: Vec<(usize, Supplied)>,
+        conflict: Option<Conflict>,
     },
     /// Columns and values; for places in this list that are `supplied`, NULL stands there.
     Update {
@@ -114,11 +117,18 @@ enum Operand {
 
 /// What a column is set to.
 #[derive(Debug)]
-enum NewValue {
-    To(Operand),
-    /// Its value before and an integer, added or taken away.
-    Plus(Operand),
-    Minus(Operand),
+struct NewValue {
+    operation: Operation,
+    operand: Operand,
+}
+
+/// What is done with a value.
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Set,
+    /// Added as an integer to the value before, or taken away from it.
+    Add,
+    Subtract,
 }
 
 /// What became of a statement.
@@ -155,7 +165,7 @@ impl PointQueryPlan {
         parameters: usize,
         control: &Control,
     ) -> Result<Done, Error> {
-        let (Kind::Insert { values, supplied }, relation) = (&self.kind, &self.table.relation) else {
+        let (Kind::Insert { values, supplied, conflict: None }, relation) = (&self.kind, &self.table.relation) else {
             return Ok(Done::Planner);
         };
         let mut stored = Vec::with_capacity(arguments.len() / parameters.max(1) * values.len());
@@ -252,14 +262,32 @@ impl PointQueryPlan {
                     }
                 }
             }
-            Kind::Insert { values, supplied } => {
+            Kind::Insert { values, supplied, conflict } => {
                 let mut row = Few::new();
                 for (column, value) in values.iter().enumerate() {
                     let Some(value) = given(value, column, relation, arguments) else { return Ok(Done::Planner) };
                     row.push(value);
                 }
+                let to_set = conflict.as_ref().map(|conflict| conflict.given(relation, arguments));
+                if matches!(to_set, Some(None)) {
+                    return Ok(Done::Planner);
+                }
                 for (column, supplied) in supplied {
                     row[*column] = supplied.value(surroundings)?;
+                }
+                if let (Some(conflict), Some(Some(to_set))) = (conflict, to_set) {
+                    if !conflict.is_plain(&row) {
+                        return Ok(Done::Planner);
+                    }
+                    if let Some(found) = conflict.find(transaction, relation, &row)? {
+                        let changes = conflict.changes(surroundings, &row, &to_set)?;
+                        if !update(transaction, relation, &[found], &changes)? {
+                            return Ok(Done::Planner);
+                        }
+                        let changed: &[RowId] = if changes.is_empty() { &[] } else { &[found] };
+                        let returned = self.read(transaction, changed)?;
+                        return Ok(self.changed("INSERT 0", changed.len(), returned));
+                    }
                 }
                 let inserted = transaction.insert(relation, &row)?;
                 let returned = self.read(transaction, &[inserted])?;
@@ -268,9 +296,9 @@ impl PointQueryPlan {
             Kind::Update { lookup, set, supplied } => {
                 let mut new = Few::new();
                 for (column, value) in set {
-                    let given = given(value.operand(), *column, relation, arguments);
+                    let given = given(&value.operand, *column, relation, arguments);
                     let Some(given) = given else { return Ok(Done::Planner) };
-                    new.push((*column, value, given));
+                    new.push((*column, value.operation, given));
                 }
                 let Some(rows) = lookup.find(transaction, relation, arguments)? else { return Ok(Done::Planner) };
                 for (place, supplied) in supplied {
@@ -299,15 +327,18 @@ fn update(
     transaction: &mut Transaction,
     relation: &Relation,
     rows: &[RowId],
-    set: &[(usize, &NewValue, Datum<'_>)],
+    set: &[(usize, Operation, Datum<'_>)],
 ) -> Result<bool, TransactionError> {
+    if set.is_empty() {
+        return Ok(true);
+    }
     let mut values = Few::with_capacity(rows.len() * set.len());
     for row in rows {
-        for (column, value, given) in set {
-            let value = match value {
-                NewValue::To(_) => Some(*given),
-                NewValue::Plus(_) => rows::sum(transaction, relation, *row, *column, *given, i64::checked_add)?,
-                NewValue::Minus(_) => rows::sum(transaction, relation, *row, *column, *given, i64::checked_sub)?,
+        for (column, operation, given) in set {
+            let value = match operation {
+                Operation::Set => Some(*given),
+                Operation::Add => rows::sum(transaction, relation, *row, *column, *given, i64::checked_add)?,
+                Operation::Subtract => rows::sum(transaction, relation, *row, *column, *given, i64::checked_sub)?,
             };
             match value {
                 Some(value) => values.push((*column, value)),
@@ -351,12 +382,15 @@ impl Kind {
                     take(limit, None);
                 }
             }
-            Self::Insert { values, .. } => {
+            Self::Insert { values, conflict, .. } => {
                 values.iter().enumerate().for_each(|(column, value)| take(value, Some(column)));
+                if let Some(conflict) = conflict {
+                    conflict.operands(&mut take);
+                }
             }
             Self::Update { lookup, set, .. } => {
                 for (column, value) in set {
-                    take(value.operand(), Some(*column));
+                    take(&value.operand, Some(*column));
                 }
                 lookup.operands(&mut take);
             }
@@ -421,13 +455,5 @@ impl Operand {
             },
             _ => return None,
         })
-    }
-}
-
-impl NewValue {
-    fn operand(&self) -> &Operand {
-        match self {
-            Self::To(operand) | Self::Plus(operand) | Self::Minus(operand) => operand,
-        }
     }
 }

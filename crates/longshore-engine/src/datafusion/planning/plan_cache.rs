@@ -261,7 +261,7 @@ impl Plan {
             return Ok(Bound::Stale);
         }
         let tree = if self.has_own_functions { with_functions_of(planner, tree.data)? } else { tree.data };
-        let Some(tree) = with_values(tree, values)? else { return Ok(Bound::Unfit) };
+        let Some(tree) = with_values(tree, &Given::new(planner, values))? else { return Ok(Bound::Unfit) };
         Ok(Bound::Plan(Box::new(Optimized { tree, projects_last: self.optimized.projects_last })))
     }
 }
@@ -369,7 +369,7 @@ fn with_functions_of(planner: &Planner, plan: LogicalPlan) -> Result<LogicalPlan
 
 /// The plan with `values` in the place of its placeholders; `None` if one of them is not the same value in the type of its
 /// placeholder.
-fn with_values(plan: LogicalPlan, values: &[Datum<'_>]) -> Result<Option<LogicalPlan>> {
+fn with_values(plan: LogicalPlan, given: &Given<'_>) -> Result<Option<LogicalPlan>> {
     let mut fit = true;
     let plan = plan.transform_up_with_subqueries(|node| {
         let names = NamePreserver::new(&node);
@@ -380,7 +380,7 @@ fn with_values(plan: LogicalPlan, values: &[Datum<'_>]) -> Result<Option<Logical
             let name = names.save(&expr);
             let expr = expr.transform_up(|part| match part {
                 Expr::Placeholder(placeholder) => {
-                    let value = value_of(&placeholder, values);
+                    let value = given.value_of(&placeholder);
                     fit &= value.is_some();
                     Ok(value.map_or_else(
                         || Transformed::no(Expr::Placeholder(placeholder)),
@@ -400,13 +400,28 @@ fn with_values(plan: LogicalPlan, values: &[Datum<'_>]) -> Result<Option<Logical
     Ok(fit.then_some(plan.data))
 }
 
-/// The value of a placeholder among `values`.
-fn value_of(placeholder: &Placeholder, values: &[Datum<'_>]) -> Option<ScalarValue> {
-    let number: usize = placeholder.id.strip_prefix('$')?.parse().ok()?;
-    let data_type = placeholder.field.as_ref()?.data_type();
-    match *values.get(number.checked_sub(1)?)? {
-        Datum::Text(text) if bpchar::is_bpchar(placeholder) => scalar(Datum::Text(trim_char(text)), data_type),
-        value => scalar(value, data_type),
+/// What an execution gives for placeholders.
+struct Given<'a> {
+    values: &'a [Datum<'a>],
+    /// Whether a time without a zone is one in UTC.
+    is_utc: bool,
+}
+
+impl<'a> Given<'a> {
+    fn new(planner: &Planner, values: &'a [Datum<'a>]) -> Self {
+        Self { values, is_utc: planner.transaction.time().settings.zone.fixed_offset() == Some(0) }
+    }
+
+    /// The value of a placeholder; `None` if it is not the same value in its type.
+    fn value_of(&self, placeholder: &Placeholder) -> Option<ScalarValue> {
+        let number: usize = placeholder.id.strip_prefix('$')?.parse().ok()?;
+        let data_type = placeholder.field.as_ref()?.data_type();
+        match *self.values.get(number.checked_sub(1)?)? {
+            Datum::Text(text) if bpchar::is_bpchar(placeholder) => scalar(Datum::Text(trim_char(text)), data_type),
+            // Read in UTC, it would be another instant.
+            Datum::Text(_) if !self.is_utc && matches!(data_type, DataType::Timestamp(_, Some(_))) => None,
+            value => scalar(value, data_type),
+        }
     }
 }
 

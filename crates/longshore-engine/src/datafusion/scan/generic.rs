@@ -21,6 +21,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::expressions::lit;
 use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::simplifier::PhysicalExprSimplifier;
 use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::SchedulingType;
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
@@ -164,7 +165,8 @@ impl GenericSource {
         }
         let mut source = table.source(self.projection.clone(), self.fetch, 1);
         if !self.filters.is_empty() {
-            let filters = self.filters.iter().map(|filter| self.with_values(filter)).collect::<Result<Vec<_>>>()?;
+            let filters =
+                self.filters.iter().map(|filter| self.with_values(filter, &self.table)).collect::<Result<Vec<_>>>()?;
             // What a scan takes of one value, it may not of another.
             if !filters.iter().all(|filter| is_simple(filter) || is_of_one_column(filter)) {
                 return Ok(false);
@@ -183,12 +185,17 @@ impl GenericSource {
         Ok(true)
     }
 
-    /// `filter` with the values that its parameters have now.
-    fn with_values(&self, filter: &Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
+    /// `filter`, which is over columns of this `schema`, with the values that its parameters have now.
+    fn with_values(&self, filter: &Arc<dyn PhysicalExpr>, schema: &SchemaRef) -> Result<Arc<dyn PhysicalExpr>> {
         let filter = Arc::clone(filter).transform_up(|part| {
             Ok((self.value_of)(&part).map_or_else(|| Transformed::no(part), |value| Transformed::yes(lit(value))))
         })?;
-        Ok(filter.data)
+        // What is computed of parameters is a value, which an index can be asked for.
+        if is_simple(&filter.data) {
+            Ok(filter.data)
+        } else {
+            PhysicalExprSimplifier::new(schema).simplify(filter.data)
+        }
     }
 }
 
@@ -249,7 +256,10 @@ impl DataSource for GenericSource {
             return Ok(FilterPushdownPropagation::with_parent_pushdown_result(answers));
         }
         // What the scan takes is decided by the values that the plan is made with, and looked at again for others.
-        let with_values = filters.iter().map(|filter| self.with_values(filter)).collect::<Result<Vec<_>>>()?;
+        let with_values = filters
+            .iter()
+            .map(|filter| self.with_values(filter, &self.projection.schema))
+            .collect::<Result<Vec<_>>>()?;
         let answers = Offer::of_columns(with_values, &self.projection)?.answers;
         let mut source = self.clone();
         for (filter, answer) in filters.into_iter().zip(&answers) {

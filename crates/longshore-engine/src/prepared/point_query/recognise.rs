@@ -5,9 +5,10 @@
 use longshore_storage::ColumnType;
 use sqlparser::ast::{AssignmentTarget, BinaryOperator, Expr, FromTable, SetExpr, Statement, TableObject};
 
+use super::conflict::Conflict;
 use super::named_table::NamedTable;
 use super::supplied::Supplied;
-use super::{Kind, NewValue, Operand, PointQueryPlan, select};
+use super::{Kind, NewValue, Operand, Operation, PointQueryPlan, select};
 use crate::catalog::{Catalog, Origin, columns_read};
 use crate::sql::names;
 
@@ -26,8 +27,7 @@ impl PointQueryPlan {
 
 fn insert(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
     let Statement::Insert(insert) = statement else { return None };
-    let is_plain = insert.on.is_none()
-        && insert.table_alias.is_none()
+    let is_plain = insert.table_alias.is_none()
         && insert.or.is_none()
         && !insert.ignore
         && !insert.overwrite
@@ -79,7 +79,11 @@ fn insert(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
         };
         values.push(operand);
     }
-    named.changing(Kind::Insert { values, supplied }, insert.returning.as_deref())
+    let conflict = match &insert.on {
+        Some(on) => Some(Conflict::recognise(on, &named)?),
+        None => None,
+    };
+    named.changing(Kind::Insert { values, supplied, conflict }, insert.returning.as_deref())
 }
 
 fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
@@ -103,7 +107,7 @@ fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
         } else {
             let column_type = named.schema().columns()[column].column_type;
             supplied.push((set.len(), Supplied::of(&assignment.value, column_type)?));
-            NewValue::To(Operand::Null)
+            NewValue { operation: Operation::Set, operand: Operand::Null }
         };
         set.push((column, value));
     }
@@ -119,18 +123,24 @@ fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
 }
 
 fn new_value(named: &NamedTable, column: usize, value: &Expr) -> Option<NewValue> {
-    let Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right } = value else {
-        return Some(NewValue::To(Operand::of(value)?));
+    let (operation, operand) = match value {
+        Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right } => {
+            if named.column(left) != Some(column) || !is_added_exactly(named, column) {
+                return None;
+            }
+            (if *op == BinaryOperator::Plus { Operation::Add } else { Operation::Subtract }, right.as_ref())
+        }
+        value => (Operation::Set, value),
     };
-    let is_exact = matches!(
+    Some(NewValue { operation, operand: Operand::of(operand)? })
+}
+
+/// Whether an integer that is added to a column gives the value that the planner gives.
+pub(super) fn is_added_exactly(named: &NamedTable, column: usize) -> bool {
+    matches!(
         named.schema().columns()[column].column_type,
         ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt | ColumnType::Decimal { .. }
-    );
-    if named.column(left) != Some(column) || !is_exact {
-        return None;
-    }
-    let operand = Operand::of(right)?;
-    Some(if *op == BinaryOperator::Plus { NewValue::Plus(operand) } else { NewValue::Minus(operand) })
+    )
 }
 
 fn delete(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {

@@ -37,8 +37,8 @@ use futures::TryStreamExt;
 use longshore_load::Control;
 use longshore_storage::Datum;
 
-use super::parameter::{Values, value_of as value_now};
-use super::{Plan, TableStub, value_of};
+use super::parameter::{Values, value_of};
+use super::{Given, Plan, TableStub};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::complexity;
 use crate::datafusion::execution::sizes::Planning;
@@ -88,6 +88,8 @@ pub(in crate::datafusion) struct GenericPlan {
     values: Arc<Values>,
     bound: Arc<BoundScans>,
     state: Box<SessionState>,
+    /// Whether a time without a zone is one in UTC to its sessions.
+    is_utc: bool,
     /// The schema of its rows as they are told, and the types of their columns.
     schema: SchemaRef,
     types: Arc<[TypeId]>,
@@ -136,7 +138,9 @@ impl GenericPlan {
             Making { planner, values: &of_plan, bound: &bound, tables: Vec::new(), parameters: Vec::new() };
         let tree = making.generic(kept.optimized.tree.clone()).ok().flatten()?;
         let Making { tables, parameters, .. } = making;
-        of_plan.set(scalars(&parameters, values)?);
+        let given = Given::new(planner, values);
+        of_plan.set(scalars(&parameters, &given)?);
+        let is_utc = given.is_utc;
         let mut state = planner.state.clone();
         let options = state.config_mut().options_mut();
         options.execution.target_partitions = 1;
@@ -154,12 +158,13 @@ impl GenericPlan {
             return None;
         }
         let schema = told(plan.schema());
-        Some(Self { plan, tables, parameters, values: of_plan, bound, state, schema, types })
+        Some(Self { plan, tables, parameters, values: of_plan, bound, state, is_utc, schema, types })
     }
 
     /// Binds it to the rows that `names` stand for and to `values`; false where it does not serve these.
     pub(in crate::datafusion) fn bind(&self, names: &Names, values: &[Datum<'_>]) -> Result<bool, Error> {
-        let Some(values) = scalars(&self.parameters, values) else { return Ok(false) };
+        let given = Given { values, is_utc: self.is_utc };
+        let Some(values) = scalars(&self.parameters, &given) else { return Ok(false) };
         self.values.set(values);
         self.bind_scans(&self.plan, names).map_err(from_datafusion)
     }
@@ -214,8 +219,8 @@ impl GenericPlan {
 }
 
 /// The values of parameters, in their types; `None` where one is not the same value there.
-fn scalars(parameters: &[Placeholder], values: &[Datum<'_>]) -> Option<Vec<ScalarValue>> {
-    parameters.iter().map(|parameter| value_of(parameter, values)).collect()
+fn scalars(parameters: &[Placeholder], given: &Given<'_>) -> Option<Vec<ScalarValue>> {
+    parameters.iter().map(|parameter| given.value_of(parameter)).collect()
 }
 
 fn source_of(node: &Arc<dyn ExecutionPlan>) -> Option<&GenericSource> {
@@ -303,7 +308,7 @@ impl Making<'_> {
                 false,
             ));
         };
-        let generic = GenericTable::new(self.tables.len(), table, self.bound, value_now);
+        let generic = GenericTable::new(self.tables.len(), table, self.bound, value_of);
         self.tables.push(name);
         Ok((TableScan { source: provider_as_source(Arc::new(generic)), ..scan }, true))
     }

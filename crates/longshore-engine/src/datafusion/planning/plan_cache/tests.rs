@@ -56,8 +56,8 @@ async fn plans_of_all_statements_are_kept_until_the_catalog_changes() {
         ("DELETE FROM t WHERE n + $2 = $1 AND s = $3", 1),
         ("INSERT INTO t (id, n, s) SELECT id + 1000 * $1, n, $3 FROM u WHERE n < $2 ORDER BY n", 1),
         ("INSERT INTO t (id, n, s) SELECT $1, $2, $3 WHERE $1 < 0", 1),
-        ("INSERT INTO t (id, n, s) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", 1),
-        ("INSERT INTO t (id, n, s) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET n = t.n + excluded.n, s = $3", 2),
+        ("INSERT INTO t (id, n, s) VALUES ($1, $2 + 1, $3) ON CONFLICT DO NOTHING", 1),
+        ("INSERT INTO t (id, n, s) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET n = t.n * excluded.n, s = $3", 2),
         ("INSERT INTO t (id, d, s) VALUES ($1, $2, $3) ON CONFLICT (id) DO UPDATE SET n = $2 RETURNING g, $3", 3),
         ("MERGE INTO t USING u ON t.id = u.id AND u.id = $1 WHEN MATCHED THEN UPDATE SET n = $2, s = $3", 2),
         (
