@@ -46,6 +46,7 @@ pub(super) mod system_tables;
 pub(super) mod table_functions;
 pub(super) mod time_operators;
 pub(super) mod time_types;
+mod type_calls;
 pub(super) mod type_names;
 pub(super) mod unnesting;
 pub(super) mod values;

@@ -29,6 +29,7 @@ use super::order::with_order;
 use super::outer_types;
 use super::planner::{Optimized, Planner};
 use super::shown_oids::{with_names, with_shown_columns};
+use super::type_calls::with_told_types;
 use super::unnesting::unnested;
 use super::{common_types, expressions, frames, grouped_keys, merged_columns, rules, stars, system_tables, whole_rows};
 use crate::catalog::{Entry, Rules, Table, View};
@@ -75,6 +76,7 @@ impl Planner {
             .and_then(with_nullable_subqueries)
             .and_then(with_bpchar_semantics)
             .and_then(with_enums)
+            .and_then(with_told_types)
             .and_then(with_multisets)
             .and_then(with_order);
         let plan = plan.and_then(|plan| unnested(plan, &self.state)).and_then(with_null_logic).and_then(|plan| {
