@@ -28,6 +28,7 @@ pub(super) mod null_logic;
 mod nullable_subqueries;
 pub(super) mod order;
 pub(super) mod origin;
+mod outer_names;
 pub(super) mod outer_types;
 pub(super) mod plan;
 pub(super) mod plan_cache;

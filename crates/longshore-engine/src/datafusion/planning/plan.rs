@@ -31,7 +31,10 @@ use super::planner::{Optimized, Planner};
 use super::shown_oids::{with_names, with_shown_columns};
 use super::type_calls::with_told_types;
 use super::unnesting::unnested;
-use super::{common_types, expressions, frames, grouped_keys, merged_columns, rules, stars, system_tables, whole_rows};
+use super::{
+    common_types, expressions, frames, grouped_keys, merged_columns, outer_names, rules, stars, system_tables,
+    whole_rows,
+};
 use crate::catalog::{Entry, Rules, Table, View};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::compact::compact;
@@ -203,6 +206,9 @@ impl Planner {
             merged_columns::resolve(self, &mut statement)?;
             whole_rows::write_out(self, &mut statement)?;
             grouped_keys::complete(self, &mut statement);
+            if queries > 1 {
+                outer_names::write_out(self, &mut statement);
+            }
             let plan =
                 complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(from_datafusion)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.
