@@ -129,6 +129,6 @@ fn a_block_leaves_what_its_statements_leave_one_by_one() {
             let again = open(&one);
             assert_eq!(contents(&mut again.session()).await, after, "seed {seed}: from disk: {statements:#?}");
         }
-        assert!(altered * 5 > all, "{altered} of {all} statements altered something");
+        assert!(altered * 8 > all, "{altered} of {all} statements altered something");
     });
 }

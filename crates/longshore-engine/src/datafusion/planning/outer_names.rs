@@ -9,9 +9,10 @@ use std::ops::ControlFlow;
 
 use datafusion::common::TableReference;
 use datafusion::logical_expr::planner::ContextProvider;
-use sqlparser::ast::{Expr, Query, SetExpr, Statement, TableFactor, TableWithJoins, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Query, SetExpr, Statement, TableFactor, TableWithJoins, VisitorMut};
 
 use super::planner::Planner;
+use crate::sql::visit::VisitMut;
 use crate::sql::{build, names};
 
 /// What such a name begins with.
