@@ -253,18 +253,12 @@ fn parse_limited(sql: &str) -> Result<Parsed, Error> {
     if is_without_data {
         create_as::put_no_data(&mut parsed)?;
     }
-    if has_conflict_targets
-        && let Parsed::CopyTo(copy) = &mut parsed
-        && let CopyWhat::Query(query) = &mut copy.what
-    {
-        conflict_target::put(query.as_mut());
+    if has_conflict_targets {
+        conflict_target::put(&mut parsed);
     }
     match &mut parsed {
         Parsed::Sql(statement) => {
             depth::limit_depth(statement.as_mut())?;
-            if has_conflict_targets {
-                conflict_target::put(statement.as_mut());
-            }
             if has_subscripts {
                 subscripts::write_out(statement.as_mut())?;
             }

@@ -301,21 +301,6 @@ impl Queries {
         .await
     }
 
-    /// Appends all `rows` to the relation of a table to come, in a transaction of its own, with the values of columns that its
-    /// rules generate; none of them if one violates a check.
-    pub(crate) async fn append_completed(
-        &self,
-        rows: RowStream,
-        (name, relation): (&str, &Arc<Relation>),
-        rules: &Rules,
-        context: &ExecutionContext<'_>,
-    ) -> Result<u64, Error> {
-        let checks = Checks::of_rows(&self.planner(context), name, relation.schema(), rules)?;
-        let stop = OnConflict::stop();
-        let merged = insert::append(relation, rows, checks.as_ref(), None, &stop, context.control).await?;
-        Ok(merged.inserted)
-    }
-
     /// Appends all `rows`, converted to the types of `relation`, or none of them, as part of `transaction` if there is one,
     /// otherwise in a transaction of its own. Returns their number.
     pub(crate) async fn append(

@@ -8,13 +8,16 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Assignment, AssignmentTarget, ConflictTarget, Expr, Ident, Insert, OnConflictAction, OnInsert, Setting, Statement,
-    VisitMut, VisitorMut,
+    VisitorMut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use crate::sql::Parsed;
 use crate::sql::build::last_name;
+use crate::sql::copy::CopyWhat;
 use crate::sql::tokens::{is_keyword, is_said, is_word};
+use crate::sql::visit::VisitMut;
 
 /// What ON CONFLICT says of an index.
 pub(crate) struct InferredIndex {
@@ -138,19 +141,28 @@ impl Target {
 }
 
 /// Puts targets that were moved among the settings of their INSERTs.
-pub(super) fn put(part: &mut impl VisitMut) {
-    struct Inserts;
-    impl VisitorMut for Inserts {
-        type Break = ();
+pub(super) fn put(parsed: &mut Parsed) {
+    let (ControlFlow::Continue(()) | ControlFlow::Break(())) = match parsed {
+        Parsed::Sql(statement) => statement.visit(&mut Inserts),
+        Parsed::CopyTo(copy) => match &mut copy.what {
+            CopyWhat::Query(query) => query.visit(&mut Inserts),
+            CopyWhat::Table { .. } => return,
+        },
+        _ => return,
+    };
+}
 
-        fn pre_visit_statement(&mut self, statement: &mut Statement) -> ControlFlow<()> {
-            if let Statement::Insert(insert) = statement {
-                settle(insert);
-            }
-            ControlFlow::Continue(())
+struct Inserts;
+
+impl VisitorMut for Inserts {
+    type Break = ();
+
+    fn pre_visit_statement(&mut self, statement: &mut Statement) -> ControlFlow<()> {
+        if let Statement::Insert(insert) = statement {
+            settle(insert);
         }
+        ControlFlow::Continue(())
     }
-    let _ = part.visit(&mut Inserts);
 }
 
 fn settle(insert: &mut Insert) {
@@ -204,7 +216,7 @@ pub(crate) fn take(insert: &mut Insert) -> Option<InferredIndex> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::{Parsed, parse};
+    use crate::sql::parse;
 
     fn found(sql: &str) -> Option<(String, Option<String>, bool)> {
         let statement = match parse(sql) {

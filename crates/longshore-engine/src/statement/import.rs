@@ -6,6 +6,7 @@
 //! rules, but a file may have been changed: keys, foreign keys and CHECK are checked again. Not here: sequences (`sequences`), foreign keys
 //! (`references`).
 
+mod completed;
 mod references;
 mod sequences;
 
@@ -16,15 +17,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use longshore_storage::{Memory, Relation, Schema, native};
-use sqlparser::ast::{CreateIndex, CreateTable, SchemaName, SelectItem, Statement};
+use sqlparser::ast::{CreateIndex, CreateTable, SchemaName, Statement};
 
-use crate::catalog::{Entry, Rules, Sequence, Table, UserType, View, innermost};
+use crate::catalog::{Entry, Sequence, Table, UserType, View, innermost};
 use crate::sql::copy::{CopyFrom, CopySource, ImportStatement};
 use crate::sql::objects::{CommentStatement, ObjectStatement};
 use crate::sql::options::{Format, Options, Use};
-use crate::sql::{self, Parsed, build, names};
-use crate::statement::alter::make::{query_altered, validate};
-use crate::statement::change::rows_of_target;
+use crate::sql::{self, Parsed, names};
+use crate::statement::alter::make::validate;
 use crate::statement::create::Definition;
 use crate::statement::export::{LOAD_FILE, SCHEMA_FILE};
 use crate::statement::hidden_columns::with_hidden;
@@ -61,7 +61,7 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
                 let is_whole = all == schema;
                 let (mut relation, read) = load(context, &name, (schema, storage), file).await?;
                 if !is_whole {
-                    relation = completed(context, &name, (all, storage), relation, &rules).await?;
+                    relation = completed::completed(context, &name, (all, storage), relation, &rules).await?;
                 }
                 report.rows += read.rows;
                 report.bytes_read += read.bytes_read;
@@ -370,28 +370,6 @@ fn empty(context: &Context<'_>, name: &str, schema: Schema, storage: TableStorag
     let relation = context.database.relation(name, schema);
     storage.apply(&relation);
     Arc::new(relation)
-}
-
-/// The rows of a relation with the hidden columns that its table needs.
-async fn completed(
-    context: &Context<'_>,
-    name: &str,
-    (schema, storage): (Schema, TableStorage),
-    loaded: Arc<Relation>,
-    rules: &Rules,
-) -> Result<Arc<Relation>, Error> {
-    let alias = build::quoted(names::own(name));
-    let mut select = rows_of_target(&alias);
-    let columns = schema.columns().iter();
-    select.projection = columns.map(|of| SelectItem::UnnamedExpr(build::column(&alias, &of.name))).collect();
-    let statement = Statement::Query(Box::new(build::query_of(select)));
-    // Begun behind the load, it sees its rows.
-    let look = context.transaction.beside(&context.database.transactions, None);
-    let table = Table::new(name, loaded, Rules::default())?;
-    let rows = query_altered(context, statement, &table, &look).await?;
-    let relation = empty(context, name, schema, storage);
-    context.database.queries.append_completed(rows, (name, &relation), rules, &context.execution()).await?;
-    Ok(relation)
 }
 
 /// Makes the relation of one table and fills it.

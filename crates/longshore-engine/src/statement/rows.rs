@@ -5,7 +5,7 @@
 //! go by `datafusion::intake` and `longshore-load` instead, and are checked there by the same code.
 
 use arrow_array::RecordBatch;
-use longshore_storage::{Datum, RowId, TransactionError, lists};
+use longshore_storage::{Datum, Relation, RowId, Transaction, TransactionError, lists};
 
 use crate::Error;
 use crate::catalog::{Check, Rules, Table};
@@ -68,6 +68,12 @@ pub(crate) async fn insert(
                     Err(TransactionError::Duplicate { index, row: existing, .. }) if is_conflict(&index) => {
                         inserted.conflicts.push((row, existing));
                     }
+                    Err(error @ TransactionError::Duplicate { .. }) => {
+                        match conflicting(transaction, relation, &values, &is_conflict)? {
+                            Some(existing) => inserted.conflicts.push((row, existing)),
+                            None => return Err(error),
+                        }
+                    }
                     Err(error) => return Err(error),
                 }
             }
@@ -75,6 +81,26 @@ pub(crate) async fn insert(
         })?;
     }
     Ok(inserted)
+}
+
+/// The row that has a key of these values in one of the indexes that `is_conflict` is true of. They go before others, in which
+/// the row has a key of another one, too.
+fn conflicting(
+    transaction: &mut Transaction,
+    relation: &Relation,
+    values: &[Datum<'_>],
+    is_conflict: &impl Fn(&str) -> bool,
+) -> Result<Option<RowId>, TransactionError> {
+    for index in relation.indexes().iter().filter(|index| index.uniqueness().is_unique() && is_conflict(index.name())) {
+        let key: Vec<Datum<'_>> = index.columns().iter().map(|column| values[*column]).collect();
+        if index.key(&key).is_ok_and(|key| key.is_apart()) {
+            continue;
+        }
+        if let Some(row) = transaction.find_all(relation, index, &key)?.first() {
+            return Ok(Some(*row));
+        }
+    }
+    Ok(None)
 }
 
 /// What a statement that sets some columns has to check.

@@ -14,7 +14,7 @@ use crate::described::rows;
 use crate::support::{open_simulated, runtime};
 
 /// What is done, one statement after the other.
-const STATEMENTS: [&str; 41] = [
+const STATEMENTS: [&str; 45] = [
     "CREATE TABLE t (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, a INTEGER NOT NULL, note TEXT UNIQUE)",
     "INSERT INTO t (a, note) VALUES (1, 'one'), (2, 'two'), (3, 'three')",
     "CREATE TABLE child (id INTEGER PRIMARY KEY, parent BIGINT REFERENCES t ON DELETE CASCADE)",
@@ -56,6 +56,10 @@ const STATEMENTS: [&str; 41] = [
     "INSERT INTO t (note) VALUES ('altered')",
     "COMMIT",
     "INSERT INTO in_block VALUES (30, NULL, 'behind')",
+    "CREATE UNIQUE INDEX lower_notes ON in_block (lower(note)) WHERE id > 5",
+    "INSERT INTO in_block VALUES (31, NULL, 'Behind you') ON CONFLICT (lower(note)) WHERE id > 5 DO NOTHING",
+    "UPDATE in_block SET note = upper(note)",
+    "DROP INDEX lower_notes",
 ];
 
 /// Those of them that are backups, behind how many statements each is written, and where.

@@ -14,4 +14,5 @@ mod objects_in_block;
 mod once;
 mod roles;
 mod support;
+mod unique_indexes;
 mod unlogged;

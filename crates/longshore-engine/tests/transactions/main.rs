@@ -22,6 +22,7 @@ mod read_committed;
 mod read_committed_load;
 mod typed;
 mod typed_alter;
+mod unique_indexes;
 
 use std::sync::Arc;
 

@@ -97,6 +97,11 @@ fn told(plan: &LogicalPlan, at: usize) -> Option<Told> {
     }
 }
 
+/// The name in `pg_type` that is told of the type of an expression over the columns of `input`.
+pub(super) fn told_name(expr: &Expr, input: &LogicalPlan) -> Option<String> {
+    told_of(expr, input).map(|told| told.name)
+}
+
 /// The same of an expression over the columns of `input`.
 fn told_of(expr: &Expr, input: &LogicalPlan) -> Option<Told> {
     match without_names(expr) {
@@ -112,10 +117,16 @@ fn told_of(expr: &Expr, input: &LogicalPlan) -> Option<Told> {
             let Told { name, .. } = told_of(call.params.args.first()?, input)?;
             let name = match call.func.name() {
                 "array_agg" if !name.starts_with('_') => format!("_{name}"),
+                // There is none of VARCHAR itself.
+                "min" | "max" if name == "varchar" => "text".to_owned(),
                 "min" | "max" => name,
                 _ => return None,
             };
             Some(Told { name, modifier: -1 })
+        }
+        of_uuid @ Expr::ScalarFunction(call) if gives_uuid(call.func.name()) => {
+            let is_array = of_uuid.get_type(input.schema()).is_ok_and(|given| given.is_nested());
+            Some(Told { name: if is_array { "_uuid" } else { "uuid" }.to_owned(), modifier: -1 })
         }
         Expr::ScalarFunction(call) if call.func.name() == "coalesce" => {
             call.args.iter().find_map(|argument| told_of(argument, input))
@@ -190,7 +201,7 @@ pub(in crate::datafusion) fn column_type(plan: &LogicalPlan, at: usize) -> Optio
 
 /// Whether a function gives UUIDs.
 pub(in crate::datafusion) fn gives_uuid(function: &str) -> bool {
-    matches!(function, "uuid_in" | "gen_random_uuid" | "uuidv4" | "uuidv7")
+    matches!(function, "uuid_in" | "uuid")
 }
 
 /// The type of both columns: of texts of several lengths the longest.

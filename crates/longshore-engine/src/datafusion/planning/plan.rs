@@ -29,8 +29,12 @@ use super::order::with_order;
 use super::outer_types;
 use super::planner::{Optimized, Planner};
 use super::shown_oids::{with_names, with_shown_columns};
+use super::type_calls::with_told_types;
 use super::unnesting::unnested;
-use super::{common_types, expressions, frames, grouped_keys, merged_columns, rules, stars, system_tables, whole_rows};
+use super::{
+    common_types, expressions, frames, grouped_keys, merged_columns, outer_names, rules, stars, system_tables,
+    whole_rows,
+};
 use crate::catalog::{Entry, Rules, Table, View};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::compact::compact;
@@ -75,6 +79,7 @@ impl Planner {
             .and_then(with_nullable_subqueries)
             .and_then(with_bpchar_semantics)
             .and_then(with_enums)
+            .and_then(with_told_types)
             .and_then(with_multisets)
             .and_then(with_order);
         let plan = plan.and_then(|plan| unnested(plan, &self.state)).and_then(with_null_logic).and_then(|plan| {
@@ -201,6 +206,9 @@ impl Planner {
             merged_columns::resolve(self, &mut statement)?;
             whole_rows::write_out(self, &mut statement)?;
             grouped_keys::complete(self, &mut statement);
+            if queries > 1 {
+                outer_names::write_out(self, &mut statement);
+            }
             let plan =
                 complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(from_datafusion)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.

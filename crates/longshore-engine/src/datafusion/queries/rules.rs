@@ -1,17 +1,20 @@
 //! What statements ask of the rules of a table: checks, and the values of columns that nothing is given for.
 
+use std::sync::Arc;
+
 use datafusion::arrow::array::ArrayRef;
-use longshore_storage::{Column, ColumnType, Schema};
+use longshore_storage::{Column, ColumnType, OnConflict, Relation, Schema};
 use sqlparser::ast;
 
 use super::Queries;
-use crate::Error;
 use crate::catalog::{Check, Origin, Rules, Table};
+use crate::datafusion::dml::insert;
 use crate::datafusion::planning::generated::{self, Generated};
 use crate::datafusion::planning::implied::TableExpr;
 use crate::datafusion::planning::rules;
 use crate::datafusion::planning::rules::{Checks, Value};
 use crate::datafusion::request::ExecutionContext;
+use crate::{Error, RowStream};
 
 impl Queries {
     /// Those of the checks of `table` that are given, compiled; `None` if there is none.
@@ -53,6 +56,21 @@ impl Queries {
             return Ok(None);
         }
         Generated::new(&self.planner(context), &table.name, table.relation.schema(), rules, Some(changed))
+    }
+
+    /// Appends all `rows` to the relation of a table to come, in a transaction of its own, with the values of columns that its
+    /// rules generate; none of them if one violates a check.
+    pub(crate) async fn append_completed(
+        &self,
+        rows: RowStream,
+        (name, relation): (&str, &Arc<Relation>),
+        rules: &Rules,
+        context: &ExecutionContext<'_>,
+    ) -> Result<u64, Error> {
+        let checks = Checks::of_rows(&self.planner(context), name, relation.schema(), rules)?;
+        let stop = OnConflict::stop();
+        let merged = insert::append(relation, rows, checks.as_ref(), None, &stop, context.control).await?;
+        Ok(merged.inserted)
     }
 
     /// The type of the values of an expression of an index, over columns of a table with this name and schema; behind it

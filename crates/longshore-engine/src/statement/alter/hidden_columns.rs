@@ -2,11 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, VisitorMut};
 
 use super::draft::{Draft, DraftColumn, Values};
 use crate::Error;
 use crate::catalog::columns_read;
+use crate::sql::visit::VisitMut;
 use crate::sql::{build, names};
 use crate::statement::Context;
 use crate::statement::hidden_columns::{HiddenColumn, Part};

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use longshore_storage::RowId;
 use sqlparser::ast::{
-    Assignment, ConflictTarget, Expr, Ident, Insert, ObjectName, OnConflictAction, OnInsert, VisitMut, VisitorMut,
+    Assignment, ConflictTarget, Expr, Ident, Insert, ObjectName, OnConflictAction, OnInsert, VisitorMut,
 };
 
 use crate::catalog::{Key, Rules};
 use crate::datafusion::{ROW_COLUMN, TARGET, TableExpr, rows_with_numbers};
 use crate::sql::conflict_target::{self, InferredIndex};
+use crate::sql::visit::VisitMut;
 use crate::sql::{build, names};
 use crate::statement::Context;
 use crate::statement::change::{Search, Setting, Target};
