@@ -44,8 +44,11 @@ export LONGSHORE_TEST_SHARE=8
 "$rustc" --version
 emulated() {
     # Most of the time goes into compiling the tests, not into running them.
-    cargo --config profile.dev.package.longshore-csv.opt-level=1 --config profile.dev.package.longshore-storage.opt-level=1 \
-        test --locked --target aarch64-unknown-linux-gnu --target-dir "${CARGO_TARGET_DIR:-target}/neon" "$@"
+    local package config=(--config "profile.dev.lto='off'")
+    for package in longshore-csv longshore-storage; do
+        config+=(--config "profile.dev.package.$package.opt-level=1")
+    done
+    cargo "${config[@]}" test --locked --target aarch64-unknown-linux-gnu --target-dir "${CARGO_TARGET_DIR:-target}/neon" "$@"
 }
 if [ $# -gt 0 ]; then
     emulated "$@"
