@@ -16,7 +16,7 @@ use super::rule::trim_blanks;
 use super::simd_level::SimdLevel;
 use super::target::{Coded, VIEW_INLINE_BYTES_MAX};
 use super::text_memo::BATCH_ROWS;
-use super::unquote::unquote;
+use super::unquote::LongQuoted;
 use super::{Bad, FieldError, Heap, Reason, Target, Validity, ValueType, Values, exact};
 use crate::{PADDING, Rows};
 
@@ -65,7 +65,7 @@ pub(crate) unsafe fn decode<T: SimdLevel, K: TextKind, const QUOTES: bool, const
     let slots = slots_of::<K>(&mut target.values, fields.count());
     let (heap, validity) = (&mut *target.heap, &mut target.validity);
     let check = FastCheck::new::<K, QUOTES>(settings, kind, rows);
-    let quoted = LongQuoted::new(settings, kind, rows);
+    let quoted = LongQuoted::new(settings, kind.bytes_max(), rows);
     let mut coded = target.coded.as_mut().filter(|coded| !coded.memo.is_given_up());
     if let Some(Coded { memo, .. }) = &mut coded {
         memo.begin();
@@ -99,7 +99,8 @@ pub(crate) unsafe fn decode<T: SimdLevel, K: TextKind, const QUOTES: bool, const
             let Some((content, len)) = (unsafe { check.content::<T, K, QUOTES, UNUSUAL>(raw) }) else {
                 // SAFETY: as above.
                 let value = unsafe {
-                    match quoted.view::<T, K, QUOTES>(raw, heap) {
+                    let may_be = QUOTES && !K::CUTS_BLANKS;
+                    match may_be.then(|| quoted.view::<T>(raw, heap)).flatten() {
                         Some(view) => Ok(view),
                         None => long_or_rest(settings, kind, raw, row, heap, validity, &mut scratch),
                     }
@@ -251,54 +252,6 @@ impl<'s> FastCheck<'s> {
         // SAFETY: as the caller promises.
         let word = unsafe { word(content) };
         self.nulls.iter().any(|null| null.suits(word, len))
-    }
-}
-
-/// Long fields in quotes that are escaped by doubling.
-struct LongQuoted<'s> {
-    /// `None` if quotes are escaped otherwise, or not at all.
-    quote: Option<u8>,
-    non_ascii: bool,
-    nulls: &'s [NullHead],
-    bytes_max: usize,
-}
-
-impl<'s> LongQuoted<'s> {
-    fn new<K: TextKind>(settings: &'s Settings, kind: K, rows: &Rows<'_>) -> LongQuoted<'s> {
-        LongQuoted {
-            quote: settings.dialect.quote().filter(|_| settings.dialect.escape().is_none()),
-            non_ascii: rows.traits().non_ascii,
-            nulls: &settings.null_heads,
-            bytes_max: kind.bytes_max(),
-        }
-    }
-
-    /// The view of the content of a field that is, for sure, long, in quotes, not NULL, not too long and UTF-8.
-    ///
-    /// # Safety
-    ///
-    /// As for [`FastCheck::content`].
-    #[inline(always)]
-    unsafe fn view<T: SimdLevel, K: TextKind, const QUOTES: bool>(
-        &self,
-        (raw, len): (*const u8, usize),
-        heap: &mut Heap<'_>,
-    ) -> Option<u128> {
-        if !QUOTES || K::CUTS_BLANKS || len <= PADDING {
-            return None;
-        }
-        // SAFETY: as the caller promises; the content is no longer than the field.
-        unsafe {
-            let quote = self.quote.filter(|quote| *quote == *raw)?;
-            let to = heap.reserve(len + PADDING);
-            let bytes = unquote::<T>(raw, len, quote, to);
-            let content = std::slice::from_raw_parts(to, bytes);
-            let is_plain = bytes > VIEW_INLINE_BYTES_MAX
-                && bytes <= self.bytes_max
-                && !self.nulls.iter().any(|null| null.len() == bytes)
-                && (!self.non_ascii || simdutf8::basic::from_utf8(content).is_ok());
-            is_plain.then(|| heap.keep_view(bytes))
-        }
     }
 }
 

@@ -3,8 +3,59 @@
 //! Quotes toggle. A quote that is met outside, right behind another one, is the second of a doubled one: it is content,
 //! and all other quotes go. The slow twin is `decode/quoted.rs`.
 
+use super::Heap;
+use super::column::{NullHead, Settings};
 use super::simd_level::SimdLevel;
-use crate::PADDING;
+use super::target::VIEW_INLINE_BYTES_MAX;
+use crate::{PADDING, Rows};
+
+/// Long fields in quotes that are escaped by doubling.
+pub(super) struct LongQuoted<'s> {
+    /// `None` if quotes are escaped otherwise, or not at all.
+    quote: Option<u8>,
+    non_ascii: bool,
+    nulls: &'s [NullHead],
+    bytes_max: usize,
+}
+
+impl<'s> LongQuoted<'s> {
+    pub(super) fn new(settings: &'s Settings, bytes_max: usize, rows: &Rows<'_>) -> LongQuoted<'s> {
+        LongQuoted {
+            quote: settings.dialect.quote().filter(|_| settings.dialect.escape().is_none()),
+            non_ascii: rows.traits().non_ascii,
+            nulls: &settings.null_heads,
+            bytes_max,
+        }
+    }
+
+    /// The view of the content of a field that is, for sure, long, in quotes, not NULL, not too long and UTF-8.
+    ///
+    /// # Safety
+    ///
+    /// The field and [`PADDING`] bytes behind it can be read; the CPU runs the instructions of `T`.
+    #[inline(always)]
+    pub(super) unsafe fn view<T: SimdLevel>(
+        &self,
+        (raw, len): (*const u8, usize),
+        heap: &mut Heap<'_>,
+    ) -> Option<u128> {
+        if len <= PADDING {
+            return None;
+        }
+        // SAFETY: as the caller promises; the content is no longer than the field.
+        unsafe {
+            let quote = self.quote.filter(|quote| *quote == *raw)?;
+            let to = heap.reserve(len + PADDING);
+            let bytes = unquote::<T>(raw, len, quote, to);
+            let content = std::slice::from_raw_parts(to, bytes);
+            let is_plain = bytes > VIEW_INLINE_BYTES_MAX
+                && bytes <= self.bytes_max
+                && !self.nulls.iter().any(|null| null.len() == bytes)
+                && (!self.non_ascii || simdutf8::basic::from_utf8(content).is_ok());
+            is_plain.then(|| heap.keep_view(bytes))
+        }
+    }
+}
 
 /// Stores the content of a field where `to` says, and returns its length, which is no more than that of the field. Up to
 /// [`PADDING`] bytes behind the content are overwritten.
@@ -13,7 +64,7 @@ use crate::PADDING;
 ///
 /// `len` and [`PADDING`] bytes can be read at `field`, and as many stored at `to`; the CPU runs the instructions of `T`.
 #[inline(always)]
-pub(super) unsafe fn unquote<T: SimdLevel>(field: *const u8, len: usize, quote: u8, to: *mut u8) -> usize {
+unsafe fn unquote<T: SimdLevel>(field: *const u8, len: usize, quote: u8, to: *mut u8) -> usize {
     // All bits where what comes next is inside quotes; one bit where the byte before was a quote.
     let (mut inside, mut after_quote) = (0_u64, 0_u64);
     let (mut read, mut written) = (0, 0);

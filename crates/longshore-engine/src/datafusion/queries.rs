@@ -4,6 +4,7 @@
 
 mod describe;
 mod explain;
+mod prepared;
 mod retry;
 mod rules;
 mod size_limit;
@@ -16,7 +17,6 @@ use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{Schema as ArrowSchema, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::execution::SessionState;
-use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt};
 use longshore_load::{Control, RejectSummary};
@@ -39,14 +39,12 @@ use super::hidden_names::TARGET;
 use super::parallel_reader::ParallelReader;
 use super::planning::function_registry::Functions;
 use super::planning::long_statements::{logical, physical};
-use super::planning::names::Names;
 use super::planning::origin;
 use super::planning::plan::{reads_only, rows_of_insert};
-use super::planning::plan_cache::{Bound, Found, GenericPlan, Keep, Parameters, Plan, State};
-use super::planning::planner::{Optimized, Planner};
+use super::planning::plan_cache::{Found, GenericPlan};
+use super::planning::planner::Planner;
 use super::planning::rules::Checks;
 use super::request::{Appended, Appending, Changing, ExecutionContext, NamedInputs, NamedRows};
-use super::scan::table::RelationTable;
 use super::{context, scan};
 use crate::activity::TempFiles;
 use crate::catalog::{Catalog, Rules, Table};
@@ -354,91 +352,6 @@ impl Queries {
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
         parquet::read(path, schema, self.files.tuning.threads, control).await
-    }
-
-    /// The rows of a prepared query by a generic plan; `None` where it is run by a plan of its own.
-    async fn run_generic(
-        &self,
-        statement: &Statement,
-        inputs: &NamedInputs<'_>,
-        context: &ExecutionContext<'_>,
-    ) -> Result<Option<RowStream>, Error> {
-        let (Some(parameters), transaction) = (context.parameters, context.transaction) else { return Ok(None) };
-        let numbers = transaction.numbers();
-        let is_plain = context.named.is_empty() && inputs.rows.is_empty() && inputs.source.is_none();
-        // What limits memory, and what keeps plans, is told of plans of their own.
-        let is_watched = numbers.query_limits().is_some() || numbers.keeps_plans();
-        if !is_plain || is_watched || self.is_memory_limited() {
-            return Ok(None);
-        }
-        let kept = self.state_of(transaction, None).and_then(|state| parameters.plans.get(statement, &state)).flatten();
-        let Some(kept) = kept else { return Ok(None) };
-        let Found::Plan(mut plan) = kept.take_generic() else { return Ok(None) };
-        let names = Names::new(Arc::clone(&self.files.catalog), Arc::clone(transaction));
-        if let Some(table) = inputs.target {
-            names.define(TARGET, Arc::new(RelationTable::with_rows(table, transaction)));
-        }
-        for (name, table) in &inputs.numbered {
-            names.define(name, Arc::new(RelationTable::with_rows(table, transaction)));
-        }
-        let mut rows = None;
-        if plan.bind(&names, &parameters.values)? {
-            if transaction.logs_reads() {
-                plan.log_reads();
-            }
-            rows = Some(plan.run(context.control).await?);
-        }
-        kept.put_generic(Some(*plan));
-        Ok(rows)
-    }
-
-    /// Whether queries may take so much memory and no more.
-    fn is_memory_limited(&self) -> bool {
-        !matches!(self.state.runtime_env().memory_pool.memory_limit(), MemoryLimit::Infinite)
-    }
-
-    /// What plans of prepared statements are kept by; `None` where none are used: rows that are registered may be others the next
-    /// time.
-    fn state_of(&self, transaction: &StatementTransaction, rules: Option<&Arc<Rules>>) -> Option<State> {
-        let (time, numbers) = (transaction.time().settings, transaction.numbers());
-        if numbers.registered.are_any() {
-            return None;
-        }
-        let (version, identity) = (self.files.catalog.version(), numbers.identity());
-        Some(State { version, rules: rules.cloned(), time, identity })
-    }
-
-    /// The plan of `statement` that was kept for its prepared statement, or is kept from now on, and the same with the values in
-    /// it; `rules` are those of the table that it inserts into.
-    async fn kept(
-        &self,
-        planner: &Planner,
-        statement: &Statement,
-        rules: Option<&Arc<Rules>>,
-        parameters: &Parameters<'_>,
-    ) -> Result<Option<(Arc<Plan>, Optimized)>, Error> {
-        let Parameters { plans, values, .. } = parameters;
-        let Some(state) = self.state_of(&planner.transaction, rules) else { return Ok(None) };
-        let kept = if let Some(kept) = plans.get(statement, &state) {
-            kept
-        } else {
-            let plan = match Box::pin(planner.to_keep(statement, parameters)).await {
-                Keep::Plan(plan) => Some(plan),
-                Keep::Never => None,
-                Keep::NotNow => return Ok(None),
-            };
-            plans.put(statement, state, plan.clone());
-            plan
-        };
-        let Some(kept) = kept else { return Ok(None) };
-        Ok(match planner.bound(&kept, values)? {
-            Bound::Plan(plan) => Some((kept, *plan)),
-            Bound::Unfit => None,
-            Bound::Stale => {
-                plans.forget(statement);
-                None
-            }
-        })
     }
 
     /// Starts `plan`, which was made of `source`.

@@ -13,6 +13,7 @@ mod aggregate;
 mod conflict;
 mod lookup;
 mod named_table;
+mod operand;
 mod recognise;
 mod rows;
 mod select;
@@ -28,15 +29,14 @@ use longshore_load::Control;
 use longshore_storage::{
     ColumnType, Datum, Direction, Relation, RowId, RowLock, Schema, Transaction, TransactionError,
 };
-use sqlparser::ast::{Expr, UnaryOperator, Value};
 
 use crate::catalog::{Catalog, Rules, Table};
-use crate::sql::parameters::number_of;
 use crate::transaction::StatementTransaction;
 use crate::{Error, TypeId};
 use aggregate::Aggregate;
 use conflict::Conflict;
 use lookup::{Few, Key, Lookup, Range, given};
+use operand::{NewValue, Operand, Operation};
 use supplied::Supplied;
 pub(crate) use supplied::Surroundings;
 
@@ -103,32 +103,6 @@ enum Output {
     Columns(Vec<usize>),
     /// One row.
     Aggregates(Vec<Aggregate>),
-}
-
-/// A value.
-#[derive(Clone, Debug, PartialEq)]
-enum Operand {
-    Parameter(usize),
-    Null,
-    Bool(bool),
-    Integer(i64),
-    Text(String),
-}
-
-/// What a column is set to.
-#[derive(Debug)]
-struct NewValue {
-    operation: Operation,
-    operand: Operand,
-}
-
-/// What is done with a value.
-#[derive(Clone, Copy, Debug)]
-enum Operation {
-    Set,
-    /// Added as an integer to the value before, or taken away from it.
-    Add,
-    Subtract,
 }
 
 /// What became of a statement.
@@ -425,35 +399,4 @@ impl Kind {
 fn types_of(columns: &[usize], of_table: &Schema, table_oid: u32) -> Arc<[TypeId]> {
     let of_column = |at: &usize| TypeId::of_column(of_table.columns()[*at].column_type);
     columns.iter().map(|at| of_column(at).shown_of(table_oid, *at)).collect()
-}
-
-impl Operand {
-    fn value<'a>(&'a self, arguments: &[Datum<'a>]) -> Datum<'a> {
-        match self {
-            Self::Parameter(number) => arguments[*number],
-            Self::Null => Datum::Null,
-            Self::Bool(value) => Datum::Bool(*value),
-            Self::Integer(value) => Datum::I64(*value),
-            Self::Text(value) => Datum::Text(value),
-        }
-    }
-
-    fn of(expr: &Expr) -> Option<Self> {
-        Some(match expr {
-            Expr::Nested(inner) => Self::of(inner)?,
-            Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match Self::of(expr)? {
-                Self::Integer(value) => Self::Integer(-value),
-                _ => return None,
-            },
-            Expr::Value(value) => match &value.value {
-                Value::Placeholder(name) => Self::Parameter(number_of(name).ok()?),
-                Value::Null => Self::Null,
-                Value::Boolean(value) => Self::Bool(*value),
-                Value::Number(digits, false) => Self::Integer(digits.parse().ok()?),
-                Value::SingleQuotedString(text) => Self::Text(text.clone()),
-                _ => return None,
-            },
-            _ => return None,
-        })
-    }
 }

@@ -58,7 +58,7 @@ pub(crate) async fn create_table(context: &Context<'_>, mut create: CreateTable)
     let Definition { schema, mut rules, sequences, storage } = definition;
     foreign::resolve_all(context, &name, (schema.columns(), storage.is_logged), &mut rules)?;
     further.add_indexes(catalog, &name, schema.columns(), &mut rules)?;
-    let schema = with_hidden(context, &name, schema, &mut rules)?;
+    let schema = with_hidden(context, &name, &schema, &mut rules)?;
     let defaults = foreign::defaults(context, schema.columns(), &rules)?;
     let relation = context.database.relation(&name, schema);
     storage.apply(&relation);

@@ -68,7 +68,7 @@ impl HiddenColumn {
                 (build::case(vec![holds], None), Box::new(Column::filter))
             }
         };
-        let column = (1..).map(make).find(|column| !is_taken(&column.name));
+        let column = (1..=usize::MAX).map(make).find(|column| !is_taken(&column.name));
         let column = column.ok_or_else(|| Error::internal("numbers of columns do not end"))?;
         Ok(Some(Self { column, value }))
     }
@@ -83,7 +83,7 @@ impl HiddenColumn {
 pub(crate) fn with_hidden(
     context: &Context<'_>,
     table: &str,
-    schema: Schema,
+    schema: &Schema,
     rules: &mut Rules,
 ) -> Result<Schema, Error> {
     let mut columns = schema.all_columns().to_vec();
@@ -93,7 +93,7 @@ pub(crate) fn with_hidden(
         let Some(parts) = Part::all(key).filter(|_| key.columns.is_empty()) else { continue };
         for part in &parts {
             let is_taken = |name: &str| columns.iter().any(|column| column.name == name);
-            let at = match (part, HiddenColumn::new(context, (table, &schema), part, is_taken)?) {
+            let at = match (part, HiddenColumn::new(context, (table, schema), part, is_taken)?) {
                 (Part::Column(name), _) => {
                     let name = names::identifier(name)?;
                     let known = schema.index_of(&name);

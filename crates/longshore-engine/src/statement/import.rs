@@ -54,7 +54,7 @@ pub(crate) async fn import(context: &Context<'_>, statement: &ImportStatement) -
     let mut report = Report::default();
     let mut tables = BTreeMap::new();
     for (name, Definition { schema, mut rules, storage, .. }) in schemas {
-        let all = with_hidden(context, &name, schema.clone(), &mut rules)?;
+        let all = with_hidden(context, &name, &schema, &mut rules)?;
         let relation = match files.get(&name) {
             None => empty(context, &name, all, storage),
             Some(file) => {

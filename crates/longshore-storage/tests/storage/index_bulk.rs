@@ -314,7 +314,9 @@ fn parts_built_beside_a_load_are_the_index_of_its_rows() {
                 assert_eq!(index.rows(), 0, "{what}: until the end");
                 let built = parts.finish(&sources, numbers, threads, |_| true);
                 let expected = match uniqueness {
-                    Uniqueness::Unique => first_duplicate(&index, &rows, &ids, &Model::new(), RowId(0)),
+                    Uniqueness::Unique | Uniqueness::UniqueNulls => {
+                        first_duplicate(&index, &rows, &ids, &Model::new(), RowId(0))
+                    }
                     Uniqueness::Multiple => None,
                 };
                 match (expected, built) {

@@ -67,6 +67,7 @@ fn operands(expr: &Expr) -> Option<(&Expr, &Expr)> {
 
 fn is_comparison(op: Operator) -> bool {
     use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }
 
@@ -105,6 +106,8 @@ fn comparison(expr: &Expr) -> Option<Compared<'_>> {
 
 /// Whether another comparison of the same expression follows.
 fn compared_implies((of, op, value): Compared<'_>, wanted: &Expr) -> bool {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+
     if let Expr::IsNotNull(wanted) = wanted {
         return wanted.as_ref() == of;
     }
@@ -113,7 +116,6 @@ fn compared_implies((of, op, value): Compared<'_>, wanted: &Expr) -> bool {
     }
     let Some((wanted, wanted_op, bound)) = comparison(wanted) else { return false };
     let Some(order) = value.partial_cmp(bound).filter(|_| wanted == of) else { return false };
-    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
     match (op, wanted_op) {
         (Eq, Eq) | (NotEq, NotEq) => order == Ordering::Equal,
         (Eq, NotEq) => order != Ordering::Equal,

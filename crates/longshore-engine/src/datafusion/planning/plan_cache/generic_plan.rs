@@ -37,8 +37,9 @@ use futures::TryStreamExt;
 use longshore_load::Control;
 use longshore_storage::Datum;
 
+use super::given::Given;
 use super::parameter::{Values, value_of};
-use super::{Given, Plan, TableStub};
+use super::{Plan, TableStub};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::complexity;
 use crate::datafusion::execution::sizes::Planning;

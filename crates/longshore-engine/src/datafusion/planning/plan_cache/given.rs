@@ -1,0 +1,80 @@
+//! Values that an execution gives, in the types of a plan's placeholders.
+//!
+//! A value that would be another one there, or that means something else to a session, is none: such an execution is planned
+//! as if nothing had been prepared.
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::Placeholder;
+use longshore_storage::Datum;
+use longshore_value::decimal;
+use longshore_value::text::trim_char;
+
+use crate::datafusion::planning::bpchar;
+use crate::datafusion::planning::planner::Planner;
+use crate::sql::parameters;
+
+/// What an execution gives for placeholders.
+pub(super) struct Given<'a> {
+    pub(super) values: &'a [Datum<'a>],
+    /// Whether a time without a zone is one in UTC.
+    pub(super) is_utc: bool,
+}
+
+impl<'a> Given<'a> {
+    pub(super) fn new(planner: &Planner, values: &'a [Datum<'a>]) -> Self {
+        Self { values, is_utc: planner.transaction.time().settings.zone.fixed_offset() == Some(0) }
+    }
+
+    /// The value of a placeholder; `None` if it is not the same value in its type.
+    pub(super) fn value_of(&self, placeholder: &Placeholder) -> Option<ScalarValue> {
+        let number: usize = placeholder.id.strip_prefix('$')?.parse().ok()?;
+        let data_type = placeholder.field.as_ref()?.data_type();
+        match *self.values.get(number.checked_sub(1)?)? {
+            Datum::Text(text) if bpchar::is_bpchar(placeholder) => scalar(Datum::Text(trim_char(text)), data_type),
+            // Read in UTC, it would be another instant.
+            Datum::Text(_) if !self.is_utc && matches!(data_type, DataType::Timestamp(_, Some(_))) => None,
+            value => scalar(value, data_type),
+        }
+    }
+}
+
+/// Whether a text is a date, or a date and a time, in a form that means the same to whatever reads it.
+fn is_plain_moment(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b':' | b'.' | b' ');
+    matches!(text.as_bytes(), [_, _, _, _, b'-', _, _, b'-', ..]) && text.bytes().all(is_plain)
+}
+
+/// A value in the type of a placeholder, if it is the same value there.
+fn scalar(value: Datum<'_>, data_type: &DataType) -> Option<ScalarValue> {
+    let whole = match value {
+        Datum::I16(value) => Some(i64::from(value)),
+        Datum::I32(value) => Some(i64::from(value)),
+        Datum::I64(value) => Some(value),
+        Datum::Text(value) => parameters::whole_number(value),
+        _ => None,
+    };
+    match (value, data_type) {
+        (Datum::Null, _) => ScalarValue::try_from(data_type).ok(),
+        (Datum::Bool(value), DataType::Boolean) => Some(ScalarValue::Boolean(Some(value))),
+        (Datum::F64(value), DataType::Float64) => Some(ScalarValue::Float64(Some(value))),
+        (Datum::F32(value), DataType::Float32) => Some(ScalarValue::Float32(Some(value))),
+        (Datum::Text(value), DataType::Boolean) => Some(ScalarValue::Boolean(Some(parameters::truth(value)?))),
+        (Datum::Text(value), DataType::Float64) => Some(ScalarValue::Float64(Some(parameters::float(value)?))),
+        (Datum::Bytes(value), DataType::BinaryView) => Some(ScalarValue::BinaryView(Some(value.to_owned()))),
+        (Datum::Text(value), DataType::Utf8View) => Some(ScalarValue::Utf8View(Some(value.to_owned()))),
+        (Datum::Text(value), DataType::Utf8) => Some(ScalarValue::Utf8(Some(value.to_owned()))),
+        (Datum::Text(value), DataType::Decimal128(precision @ ..=18, scale @ 0..)) => {
+            let digits = decimal::plain(value, *precision, scale.unsigned_abs())?;
+            Some(ScalarValue::Decimal128(Some(digits.into()), *precision, *scale))
+        }
+        (Datum::Text(value), DataType::Date32 | DataType::Timestamp(..)) if is_plain_moment(value) => {
+            ScalarValue::Utf8(Some(value.to_owned())).cast_to(data_type).ok().filter(|value| !value.is_null())
+        }
+        (_, DataType::Int16 | DataType::Int32 | DataType::Int64 | DataType::Decimal128(..)) => {
+            let value = ScalarValue::Int64(Some(whole?));
+            value.cast_to(data_type).ok().filter(|value| !value.is_null())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,63 @@
+//! Values as statements have them: parameters and literals.
+
+use longshore_storage::Datum;
+use sqlparser::ast::{Expr, UnaryOperator, Value};
+
+use crate::sql::parameters::number_of;
+
+/// A value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Operand {
+    Parameter(usize),
+    Null,
+    Bool(bool),
+    Integer(i64),
+    Text(String),
+}
+
+/// What a column is set to.
+#[derive(Debug)]
+pub(super) struct NewValue {
+    pub(super) operation: Operation,
+    pub(super) operand: Operand,
+}
+
+/// What is done with a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Operation {
+    Set,
+    /// Added as an integer to the value before, or taken away from it.
+    Add,
+    Subtract,
+}
+
+impl Operand {
+    pub(super) fn value<'a>(&'a self, arguments: &[Datum<'a>]) -> Datum<'a> {
+        match self {
+            Self::Parameter(number) => arguments[*number],
+            Self::Null => Datum::Null,
+            Self::Bool(value) => Datum::Bool(*value),
+            Self::Integer(value) => Datum::I64(*value),
+            Self::Text(value) => Datum::Text(value),
+        }
+    }
+
+    pub(super) fn of(expr: &Expr) -> Option<Self> {
+        Some(match expr {
+            Expr::Nested(inner) => Self::of(inner)?,
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match Self::of(expr)? {
+                Self::Integer(value) => Self::Integer(-value),
+                _ => return None,
+            },
+            Expr::Value(value) => match &value.value {
+                Value::Placeholder(name) => Self::Parameter(number_of(name).ok()?),
+                Value::Null => Self::Null,
+                Value::Boolean(value) => Self::Bool(*value),
+                Value::Number(digits, false) => Self::Integer(digits.parse().ok()?),
+                Value::SingleQuotedString(text) => Self::Text(text.clone()),
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+}
