@@ -30,6 +30,9 @@ mod embed;
 #[path = "../../longshore-engine/examples/load.rs"]
 mod load;
 #[allow(dead_code, reason = "its main is not called")]
+#[path = "../../longshore-engine/examples/rows.rs"]
+mod rows;
+#[allow(dead_code, reason = "its main is not called")]
 #[path = "../../longshore-engine/examples/transactions.rs"]
 mod transactions;
 
@@ -440,5 +443,6 @@ fn the_examples_run() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(embed::run()).expect("embed.rs");
     runtime.block_on(load::run()).expect("load.rs");
+    runtime.block_on(rows::run()).expect("rows.rs");
     runtime.block_on(transactions::run()).expect("transactions.rs");
 }

@@ -258,6 +258,7 @@ impl Prepared {
         if given == self.parameters {
             return Ok(());
         }
-        Err(Error::invalid(format!("the statement has {} parameters, but {given} values are given", self.parameters)))
+        let (needed, s) = (self.parameters, if self.parameters == 1 { "" } else { "s" });
+        Err(Error::invalid(format!("the statement has {needed} parameter{s}, but {given} values are given")))
     }
 }

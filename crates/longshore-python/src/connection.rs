@@ -4,19 +4,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use longshore_engine::{
-    Control, Database, Outcome, Report, call_text, copy_rows_text, copy_text, copy_to_text, numbered,
+    Database, Numbered, Outcome, Report, call_text, copy_rows_text, copy_text, copy_to_text, numbered,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 
 use crate::capsule;
 use crate::execute::{Done, Executing, Given, PreparedStatements, rows_of};
 use crate::parameters::{self, Parameters};
 use crate::rows::Rows;
-use crate::runtime::{Home, Running, runtime, wait};
+use crate::runtime::{Home, Running, progress_of, runtime, wait};
 use crate::settings::Opening;
-use crate::{errors, settings};
+use crate::{errors, settings, shared};
 
 /// A session that one statement at a time uses.
 type Shared = Arc<tokio::sync::Mutex<longshore_engine::Session>>;
@@ -121,6 +121,11 @@ impl Connection {
         Ok(Self::of(self.open(py)?.database))
     }
 
+    /// A number by which drivers of this process find the database while it is open.
+    fn share(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(shared::share(&self.open(py)?.database))
+    }
+
     /// Ends the session, and closes the database if no other session of it is open. What was committed is kept.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let open = self.open.get(py)?.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -129,11 +134,7 @@ impl Connection {
             // A statement of another thread comes to its end first.
             drop(session.lock().await);
             drop(session);
-            let closed = tokio::task::spawn_blocking(move || match Arc::try_unwrap(database) {
-                Ok(database) => Arc::new(database).close(),
-                // Another session has it open still.
-                Err(_) => Ok(()),
-            });
+            let closed = tokio::task::spawn_blocking(move || shared::close(database));
             closed.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
         })?;
         closed.map_err(|error| errors::of_engine(py, &error, None))
@@ -153,10 +154,12 @@ impl Connection {
         sql: &str,
         parameters: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let Some(values) = parameters else { return self.run(py, sql, Given::Nothing) };
+        let Some(values) = parameters else {
+            return self.run(py, sql, Given::Nothing).map_err(|error| without_values(py, error, sql));
+        };
         let numbered = numbered(sql);
-        match row(&numbered.names, values)? {
-            none if none.is_empty() => self.run(py, sql, Given::Nothing),
+        match row(&numbered, values)? {
+            none if none.is_empty() && numbered.count == 0 => self.run(py, sql, Given::Nothing),
             row => self.run(py, &numbered.sql, Given::Row(row)),
         }
     }
@@ -164,7 +167,7 @@ impl Connection {
     /// Executes a statement once for each row of parameters, all of them or none.
     fn execute_many<'py>(&self, py: Python<'py>, sql: &str, rows: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let numbered = numbered(sql);
-        let rows = rows.try_iter()?.map(|values| row(&numbered.names, &values?)).collect::<PyResult<_>>()?;
+        let rows = rows.try_iter()?.map(|values| row(&numbered, &values?)).collect::<PyResult<_>>()?;
         self.run(py, &numbered.sql, Given::Rows(rows))
     }
 
@@ -259,11 +262,7 @@ impl Connection {
     fn progress(&self, py: Python<'_>) -> PyResult<Option<(u64, u64, u64)>> {
         let open = self.open(py)?;
         let running = open.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let progress = |control: Arc<Control>| {
-            let progress = &control.progress;
-            (progress.bytes_done(), progress.bytes_total(), progress.rows())
-        };
-        Ok(running.control().map(progress))
+        Ok(running.control().map(|control| progress_of(&control)))
     }
 
     /// Whether a transaction block is open, and whether a statement of it has failed.
@@ -281,6 +280,19 @@ impl Connection {
     }
 }
 
+/// The same error, which says what a syntax error at a parameter comes from.
+fn without_values(py: Python<'_>, error: PyErr, sql: &str) -> PyErr {
+    let value = error.value(py);
+    let sqlstate = value.getattr("sqlstate").and_then(|state| state.extract::<String>());
+    if matches!(sqlstate.as_deref(), Ok("42601" | "42P02")) && numbered(sql).count > 0 {
+        let message =
+            format!("{value}; values of parameters (?, $1, $name) are the second argument, and there are none");
+        // Without, the error is as it was.
+        let _ = value.setattr("args", (message,));
+    }
+    error
+}
+
 /// The names of the parameters `$name` of a text.
 #[pyfunction]
 pub(crate) fn named_parameters(sql: &str) -> Vec<String> {
@@ -288,22 +300,44 @@ pub(crate) fn named_parameters(sql: &str) -> Vec<String> {
 }
 
 /// The values of one execution, in the order of their numbers.
-fn row(names: &[String], values: &Bound<'_, PyAny>) -> PyResult<Parameters> {
-    let Ok(by_name) = values.cast::<PyDict>() else {
-        if !names.is_empty() {
-            return Err(PyTypeError::new_err(format!(
-                "the parameters have names ({}); give their values in a dict",
-                names.join(", ")
-            )));
-        }
-        return parameters::row(values);
-    };
+fn row(statement: &Numbered, values: &Bound<'_, PyAny>) -> PyResult<Parameters> {
+    let names = &statement.names;
+    let is_sequence = values.is_instance_of::<PyTuple>() || values.is_instance_of::<PyList>();
+    if !is_sequence && let Ok(by_name) = values.cast::<PyMapping>() {
+        return named_row(statement, by_name);
+    }
+    if !names.is_empty() {
+        let names = names.join(", ");
+        let problem = format!("the parameters have names ({names}); give their values in a dict");
+        return Err(PyTypeError::new_err(problem));
+    }
+    // One text is a sequence of texts, but nobody means that.
+    let is_text = values.is_instance_of::<PyString>() || values.is_instance_of::<PyBytes>();
+    if is_text || (!is_sequence && values.try_iter().is_err()) {
+        let class = values.get_type().name()?;
+        let problem =
+            format!("the values of parameters are a list, a tuple or a dict, not a {class}; write [value] for one");
+        return Err(PyTypeError::new_err(problem));
+    }
+    parameters::row(values)
+}
+
+fn named_row(statement: &Numbered, values: &Bound<'_, PyMapping>) -> PyResult<Parameters> {
+    let names = &statement.names;
+    if !names.is_empty() && statement.count > names.len() {
+        return Err(PyTypeError::new_err("some parameters of the statement have names and others have not"));
+    }
+    if names.is_empty() && !values.is_empty()? {
+        return Err(PyTypeError::new_err(
+            "the statement has no parameters with names ($name); give the values of ? and $1 in a list",
+        ));
+    }
     let in_order = PyList::empty(values.py());
     for name in names {
-        match by_name.get_item(name)? {
-            Some(value) => in_order.append(value)?,
-            None => return Err(PyTypeError::new_err(format!("the dict has no value for the parameter ${name}"))),
+        if !values.contains(name)? {
+            return Err(PyTypeError::new_err(format!("there is no value for the parameter ${name}")));
         }
+        in_order.append(values.get_item(name)?)?;
     }
     parameters::row(&in_order)
 }

@@ -162,7 +162,10 @@ impl Executing<'_> {
         if let Some(prepared) = kept.get(sql, &types) {
             return Ok(prepared);
         }
-        let prepared = Arc::new(self.session.prepare_typed(sql, &types)?);
+        // Types that are told count as parameters, as in PostgreSQL; those of values that the statement has no parameter for
+        // are not told, so that such values are refused.
+        let known = types.len().min(numbered(sql).count);
+        let prepared = Arc::new(self.session.prepare_typed(sql, &types[..known])?);
         kept.put(sql, types, &prepared);
         Ok(prepared)
     }

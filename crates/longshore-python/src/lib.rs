@@ -15,10 +15,13 @@
 //! - `parameters`: Python's values as parameters of statements
 //! - `rows`: the rows of a statement
 //! - `execute`: what a session executes
+//! - `shared`: databases that are open, found by a number
 //! - `settings`: options and settings as keywords of calls
 //! - `connection`: a database and one session of it
 //! - `text`: files of text without a database
+//! - `adbc`: a driver of ADBC
 
+mod adbc;
 mod c_data;
 mod capsule;
 mod connection;
@@ -28,6 +31,7 @@ mod parameters;
 mod rows;
 mod runtime;
 mod settings;
+mod shared;
 mod text;
 mod values;
 
@@ -41,5 +45,5 @@ mod _longshore {
     #[pymodule_export]
     use crate::rows::{Batch, Rows};
     #[pymodule_export]
-    use crate::text::read_text;
+    use crate::text::{Reading, read_text};
 }

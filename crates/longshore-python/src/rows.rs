@@ -206,9 +206,10 @@ impl Rows {
         let next = move || {
             let stream = Arc::clone(&stream);
             let next = Python::try_attach(|py| wait(py, &running, async move { stream.lock().await.next().await }));
-            match next? {
-                Ok(batch) => batch.map(|batch| batch.map_err(|error| error.to_string())),
-                Err(raised) => Some(Err(raised.to_string())),
+            match next {
+                Some(Ok(batch)) => batch.map(|batch| batch.map_err(|error| error.to_string())),
+                Some(Err(raised)) => Some(Err(raised.to_string())),
+                None => Some(Err("the interpreter is ending".to_owned())),
             }
         };
         capsule::of_batches(py, Batches { schema: Arc::clone(&self.schema), next: Box::new(next) })

@@ -26,6 +26,11 @@ static RUNTIME: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
 
 /// The runtime of this process.
 pub(crate) fn runtime() -> PyResult<&'static Runtime> {
+    started().map_err(|error| errors::of_system(&error))
+}
+
+/// The same for those who know nothing of Python.
+pub(crate) fn started() -> std::io::Result<&'static Runtime> {
     let mut kept = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
     if let Some((of, runtime)) = *kept
@@ -33,9 +38,9 @@ pub(crate) fn runtime() -> PyResult<&'static Runtime> {
     {
         return Ok(runtime);
     }
-    let runtime = Builder::new_multi_thread().enable_all().thread_name("longshore").build();
+    let runtime = Builder::new_multi_thread().enable_all().thread_name("longshore").build()?;
     // It lives as long as the process; that of a parent has no threads here, so that it cannot even be ended.
-    let runtime: &'static Runtime = Box::leak(Box::new(runtime.map_err(|error| errors::of_system(&error))?));
+    let runtime: &'static Runtime = Box::leak(Box::new(runtime));
     *kept = Some((process, runtime));
     Ok(runtime)
 }
@@ -67,6 +72,12 @@ impl Running {
     pub(crate) fn control(&self) -> Option<Arc<Control>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
+}
+
+/// How far something is: bytes done, bytes in all (0 if that is not known), rows.
+pub(crate) fn progress_of(control: &Control) -> (u64, u64, u64) {
+    let progress = &control.progress;
+    (progress.bytes_done(), progress.bytes_total(), progress.rows())
 }
 
 /// Waits until `future` is ready, which runs in the runtime and puts its control into `running`.
@@ -110,6 +121,10 @@ pub(crate) fn wait<T: Send + 'static>(
     }
 }
 
+/// Why something cannot be used in a child.
+pub(crate) const FORKED: &str = "this was opened before the process was forked, and works in the parent only; connect in the \
+                                 child, or start processes with multiprocessing.get_context('spawn')";
+
 /// What belongs to the process that made it: in a child after a fork its threads are gone, so that it is neither used there
 /// nor dropped.
 pub(crate) struct Home<T> {
@@ -124,14 +139,12 @@ impl<T> Home<T> {
 
     /// It, where it may be used.
     pub(crate) fn get(&self, py: Python<'_>) -> PyResult<&T> {
-        if self.process == std::process::id() {
-            return Ok(&self.value);
-        }
-        Err(errors::misuse(
-            py,
-            "this was opened before the process was forked, and works in the parent only; connect in the child, or start \
-             processes with multiprocessing.get_context('spawn')",
-        ))
+        self.here().ok_or_else(|| errors::misuse(py, FORKED))
+    }
+
+    /// It, where it may be used; see [`FORKED`].
+    pub(crate) fn here(&self) -> Option<&T> {
+        (self.process == std::process::id()).then(|| &*self.value)
     }
 }
 

@@ -3,7 +3,7 @@
 use longshore_engine::{Config, Durability, OptionSetting, WalSize};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyDict, PyInt, PyString};
 
 use crate::errors;
 
@@ -68,14 +68,14 @@ impl Opening {
             value.str()?.extract()
         };
         match name {
-            "threads" => config.threads = value.extract()?,
+            "threads" => config.threads = whole(name, value)?,
             "memory_limit" if value.is_none() => config.memory_limit = None,
             "memory_limit" => config.memory_limit = Some(bytes(name, value)?),
             "superuser" => config.superuser = value.extract()?,
-            "optimizer" => config.optimizer = value.extract()?,
-            "autovacuum" => config.autovacuum = value.extract()?,
+            "optimizer" => config.optimizer = flag(name, value)?,
+            "autovacuum" => config.autovacuum = flag(name, value)?,
             "autovacuum_naptime" => config.autovacuum_naptime = read(name, value, &written()?)?,
-            "read_only" => durability.read_only = value.extract()?,
+            "read_only" => durability.read_only = flag(name, value)?,
             "max_wal_size" => durability.max_wal_size = bytes(name, value)? as u64,
             "checkpoint_timeout" => durability.checkpoint_timeout = read(name, value, &written()?)?,
             "wal_writer_delay" => {
@@ -88,15 +88,24 @@ impl Opening {
     }
 }
 
+fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    value.extract().map_err(|_| PyTypeError::new_err(format!("{name} takes True or False")))
+}
+
+/// A number from 0.
+pub(crate) fn whole(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    value.extract().map_err(|_| PyTypeError::new_err(format!("{name} takes a whole number that is not negative")))
+}
+
 /// Bytes: a number of them, or a text such as '4GB'.
-fn bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
-    if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
-        return value.extract();
+pub(crate) fn bytes(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    if let Ok(bytes) = value.extract::<usize>() {
+        return Ok(bytes);
     }
-    if value.is_instance_of::<PyFloat>() {
+    let Ok(text) = value.extract::<String>() else {
         return Err(PyTypeError::new_err(format!("{name} takes a whole number of bytes, or a text such as '4GB'")));
-    }
-    let size: WalSize = read(name, value, &value.extract::<String>()?)?;
+    };
+    let size: WalSize = read(name, value, &text)?;
     Ok(size.bytes() as usize)
 }
 

@@ -8,24 +8,47 @@ use pyo3::types::PyDict;
 
 use crate::errors;
 use crate::rows::Rows;
-use crate::runtime::{Running, runtime, wait};
+use crate::runtime::{Running, progress_of, runtime, wait};
 use crate::settings;
+
+/// Files that are read, for who looks how far that is.
+#[pyclass(module = "longshore._longshore", frozen)]
+pub(crate) struct Reading {
+    control: Arc<Control>,
+}
+
+#[pymethods]
+impl Reading {
+    #[new]
+    fn new() -> Self {
+        Self { control: Arc::default() }
+    }
+
+    /// Bytes done, bytes in all (0 if that is not known), rows.
+    fn progress(&self) -> (u64, u64, u64) {
+        progress_of(&self.control)
+    }
+}
 
 /// Reads files: their rows, and a dictionary of what is to be said of them.
 #[pyfunction]
-#[pyo3(signature = (files, options, threads=None, memory_limit=None, keeps_rejects=false))]
+#[pyo3(signature = (reading, files, options, threads=None, memory_limit=None, keeps_rejects=false))]
 pub(crate) fn read_text<'py>(
     py: Python<'py>,
+    reading: &Reading,
     files: Vec<String>,
     options: &Bound<'py, PyDict>,
-    threads: Option<usize>,
-    memory_limit: Option<usize>,
+    threads: Option<&Bound<'py, PyAny>>,
+    memory_limit: Option<&Bound<'py, PyAny>>,
     keeps_rejects: bool,
 ) -> PyResult<(Rows, Bound<'py, PyDict>)> {
     let request = TextRequest { files, options: settings::options(options)?, keeps_rejects };
+    let memory_limit = memory_limit.map(|limit| settings::bytes("memory_limit", limit)).transpose()?;
     let mut config = Config { memory_limit, ..Config::default() };
-    config.threads = threads.unwrap_or(config.threads);
-    let (control, running) = (Arc::<Control>::default(), Running::default());
+    if let Some(threads) = threads {
+        config.threads = settings::whole("threads", threads)?;
+    }
+    let (control, running) = (Arc::clone(&reading.control), Running::default());
     running.set(Arc::clone(&control));
     let runtime = runtime()?;
     let made = wait(py, &running, async move {

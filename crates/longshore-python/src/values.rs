@@ -188,7 +188,8 @@ fn clock(micros: i64) -> (u8, u8, u8, u32) {
 
 fn time(py: Python<'_>, micros: i64) -> PyResult<Bound<'_, PyAny>> {
     if micros >= MICROS_PER_DAY {
-        return Err(beyond(py, "time of day"));
+        let problem = "24:00 is no time of day that Python's datetime has; cast it to TEXT in the query";
+        return Err(errors::own(py, "22008", problem));
     }
     let (hour, minute, second, micros) = clock(micros);
     Ok(PyTime::new(py, hour, minute, second, micros, None)?.into_any())

@@ -149,6 +149,8 @@ def test_rows_come_from_generators(db: longshore.Connection) -> None:
 
     with pytest.raises(KeyError):
         db.executemany("INSERT INTO t VALUES (?)", broken())
+    with pytest.raises(TypeError, match="list"):
+        db.executemany("INSERT INTO t VALUES (?)", [1, 2])  # type: ignore[list-item]
     assert db.sql("SELECT count(*) FROM t").fetchall() == [(1000,)]
 
 

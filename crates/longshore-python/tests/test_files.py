@@ -56,6 +56,10 @@ def test_options_are_those_of_sql(file: Callable[..., str]) -> None:
         longshore.read_csv(path, no_such=1)
     with pytest.raises(TypeError, match="delimiter"):
         longshore.read_csv(path, delimiter=object())
+    with pytest.raises(TypeError, match="threads"):
+        longshore.read_csv(path, threads=-1)
+    with pytest.raises(longshore.DataError, match="^option SKIP: a number"):
+        longshore.read_csv(path, skip=-1)
 
 
 def test_all_columns_may_be_given(file: Callable[..., str]) -> None:
@@ -161,3 +165,6 @@ def test_the_memory_limit_holds_for_files(file: Callable[..., str]) -> None:
     path = file("a,b\n" + "".join(f"{n},a text of some length {n}\n" for n in range(200_000)))
     with pytest.raises(longshore.OutOfMemory):
         longshore.read_csv(path, memory_limit=1 << 20)
+    assert longshore.read_csv(path, memory_limit="1GB").num_rows == 200_000
+    with pytest.raises(longshore.DataError, match="memory_limit"):
+        longshore.read_csv(path, memory_limit="much")

@@ -47,15 +47,17 @@ def test_types_of_pandas(db: longshore.Connection) -> None:
             "price": [decimal.Decimal("1.50"), None],
             "bytes": [b"x", None],
             "list": [[1, 2], None],
+            "span": pandas.to_timedelta(["1 day 2 seconds", None]),
             "nan": [float("nan"), 1.0],
         }
     )
     first, second = db.sql("SELECT * FROM frame").fetchall()
     zoned = datetime.datetime(2024, 1, 1, 11, tzinfo=datetime.timezone.utc)
+    span = datetime.timedelta(days=1, seconds=2)
     assert first[:-1] == (
-        1, True, 0.5, "x", "y", "a", zoned, datetime.date(2024, 1, 1), decimal.Decimal("1.50"), b"x", [1, 2],
+        1, True, 0.5, "x", "y", "a", zoned, datetime.date(2024, 1, 1), decimal.Decimal("1.50"), b"x", [1, 2], span,
     )
-    assert second[:-1] == (None,) * 11 and second[-1] == 1.0
+    assert second[:-1] == (None,) * 12 and second[-1] == 1.0
     db.sql("CREATE TABLE kept AS SELECT * FROM frame")
     assert db.append("kept", frame) == 2
     empty = frame.iloc[:0]
@@ -81,6 +83,7 @@ def test_types_of_polars(db: longshore.Connection) -> None:
             "list": [["p"], None],
             "array": polars.Series([[1, 2], None], dtype=polars.Array(polars.Int16, 2)),
             "price": polars.Series([decimal.Decimal("1.50"), None]),
+            "span": [datetime.timedelta(hours=25), None],
             "clock": [datetime.time(10, 30), None],
             "moment": polars.Series([datetime.datetime(2024, 1, 1), None], dtype=polars.Datetime("ns")),
             "u64": polars.Series([2**64 - 1, None], dtype=polars.UInt64),
@@ -90,10 +93,10 @@ def test_types_of_polars(db: longshore.Connection) -> None:
     )
     first, second = db.sql("SELECT * FROM frame").fetchall()
     assert first == (
-        "a", "x", {"a": 1, "b": "x"}, ["p"], [1, 2], decimal.Decimal("1.50"),
+        "a", "x", {"a": 1, "b": "x"}, ["p"], [1, 2], decimal.Decimal("1.50"), datetime.timedelta(hours=25),
         datetime.time(10, 30), datetime.datetime(2024, 1, 1), 2**64 - 1, b"x", None,
     )
-    assert second == (None,) * 11
+    assert second == (None,) * 12
     lazy = frame.lazy().select("kind").drop_nulls()
     assert db.sql("SELECT kind FROM lazy").fetchall() == [("a",)]
     db.sql("CREATE TABLE t (kind TEXT)")
@@ -109,6 +112,7 @@ def test_types_of_polars(db: longshore.Connection) -> None:
     ("array", "expected"),
     [
         (lambda: pyarrow.array([decimal.Decimal("1.5")], pyarrow.decimal256(30, 2)), decimal.Decimal("1.50")),
+        (lambda: pyarrow.array([90], pyarrow.duration("s")), datetime.timedelta(seconds=90)),
         (lambda: pyarrow.array([[1, None]], pyarrow.large_list(pyarrow.int8())), [1, None]),
         (lambda: pyarrow.array([[1, 2]], pyarrow.list_(pyarrow.int32(), 2)), [1, 2]),
         (lambda: pyarrow.array(["x"]).dictionary_encode(), "x"),
@@ -138,6 +142,9 @@ def test_types_that_are_not_known_are_refused_by_name(db: longshore.Connection) 
     structs = pyarrow.table({"a": pyarrow.array([{"x": 1}])})
     with pytest.raises(longshore.NotSupportedError, match="column a"):
         db.sql("CREATE TABLE kept AS SELECT a FROM structs")
+    column = pyarrow.chunked_array([[1, 2]])
+    with pytest.raises(longshore.Error, match="table"):
+        db.register("c", column)
 
 
 def test_names_are_found_as_sql_folds_them(db: longshore.Connection) -> None:

@@ -183,3 +183,6 @@ def test_settings_are_keywords() -> None:
         longshore.connect(no_such_setting=1)
     with pytest.raises(longshore.DataError, match="max_wal_size"):
         longshore.connect(max_wal_size="much")
+    for name, value in (("threads", -1), ("threads", "two"), ("memory_limit", 1.5), ("read_only", "yes")):
+        with pytest.raises(TypeError, match=name):
+            longshore.connect(**{name: value})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import pathlib
 import pkgutil
 
 import pytest
@@ -44,6 +45,20 @@ def test_connections_and_cursors_show_what_they_are(db: longshore.Connection) ->
     assert repr(db) == "<longshore.Connection: closed>"
 
 
+def test_a_bar_is_drawn_while_files_are_read(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from longshore import _progress
+
+    monkeypatch.setattr(_progress, "_PATIENCE", 0.001)
+    monkeypatch.setattr(_progress, "_STEP", 0.001)
+    path = tmp_path / "f.csv"
+    path.write_text("n,word\n" + "".join(f"{n},a word of some length {n}\n" for n in range(300_000)))
+    assert longshore.read_csv(path, progress=True).num_rows == 300_000
+    shown = capsys.readouterr().err
+    assert "GB/s" in shown and shown.endswith("\r")
+    assert longshore.read_csv(path, progress=False).num_rows == 300_000
+    assert capsys.readouterr().err == ""
+
+
 def test_a_bar_says_how_far_a_load_is(capsys: pytest.CaptureFixture[str]) -> None:
     from longshore import _progress
 
@@ -58,7 +73,7 @@ def test_a_bar_says_how_far_a_load_is(capsys: pytest.CaptureFixture[str]) -> Non
 def test_the_examples_of_docstrings_work(module: str) -> None:
     if module == "longshore._longshore":
         pytest.skip("it has no examples")
-    needs = {"longshore.sqlalchemy": ["sqlalchemy"]}
+    needs = {"longshore.adbc": ["adbc_driver_manager", "pandas"], "longshore.sqlalchemy": ["sqlalchemy"]}
     for needed in ("pyarrow", "numpy", *needs.get(module, [])):
         pytest.importorskip(needed)
     found = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import datetime
 import decimal
 import math
@@ -113,6 +114,24 @@ def test_parameters_have_names_or_places(db: longshore.Connection) -> None:
         db.sql("SELECT $a + $b", {"a": 1})
     with pytest.raises(TypeError, match="names"):
         db.sql("SELECT $a", [1])
+    with pytest.raises(TypeError, match="list"):
+        db.sql("SELECT ?", {"a": 1})
+    assert db.sql("SELECT $a + $b", collections.ChainMap({"a": 1}, {"b": 2})).fetchall() == [(3,)]
+    assert db.sql("SELECT ? + ?", (n for n in (1, 2))).fetchall() == [(3,)]
+    for wrong in ("x", b"x", 7):
+        with pytest.raises(TypeError, match="list"):
+            db.sql("SELECT ?", wrong)  # type: ignore[arg-type]
+    for wrong_number in ([], [1], [1, 2, 3]):
+        for sql in ("SELECT ?, ?", "SELECT $1, $2"):
+            with pytest.raises(longshore.DataError, match=f"2 parameters, but {len(wrong_number)} values"):
+                db.sql(sql, wrong_number)
+    with pytest.raises(longshore.DataError, match="0 parameters, but 1 value"):
+        db.sql("SELECT 1", [1])
+    for sql in ("SELECT ?", "SELECT $1", "SELECT $name"):
+        with pytest.raises(longshore.ProgrammingError, match="second argument"):
+            db.sql(sql)
+    with pytest.raises(TypeError, match="others have not"):
+        db.sql("SELECT ?, $a", {"a": 1})
 
 
 def test_values_without_a_type_are_refused(db: longshore.Connection) -> None:

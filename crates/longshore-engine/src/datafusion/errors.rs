@@ -20,6 +20,9 @@ const REPORT_TO_DATAFUSION: &str = "\nThis issue was likely caused by a bug in D
 /// What `DataFusion` says of a subquery that is no value.
 const MORE_THAN_ONE_ROW: &str = "Scalar subquery returned more than one row";
 
+/// What it says behind the name of a parameter without a value.
+const WITHOUT_A_VALUE: &str = "' was not provided a value for execution.";
+
 /// An error of ours on its way through `DataFusion`; [`from_datafusion`] takes it out again.
 pub(super) fn external(error: impl Into<Error>) -> DataFusionError {
     DataFusionError::External(Box::new(error.into()))
@@ -74,6 +77,10 @@ pub(super) fn from_datafusion(error: DataFusionError) -> Error {
     }
     if let Some((kind, text)) = wording::of(root, &message) {
         return Error::new(kind, text);
+    }
+    let unknown = message.strip_prefix("Placeholder '").and_then(|rest| rest.strip_suffix(WITHOUT_A_VALUE));
+    if let Some(parameter) = unknown {
+        return Error::new(ErrorKind::Coded("42P02"), format!("there is no parameter {parameter}"));
     }
     if message == MORE_THAN_ONE_ROW {
         return Error::new(ErrorKind::Cardinality, "more than one row returned by a subquery used as an expression");

@@ -69,6 +69,11 @@ pub(crate) fn shown_place(at: Location) -> String {
     format!("line {}, column {}", at.line, at.column)
 }
 
+/// " at line 1, column 14", or nothing for what a program gives that writes no SQL.
+fn at_place(at: Location) -> String {
+    if at == Location::empty() { String::new() } else { format!(" at {}", shown_place(at)) }
+}
+
 /// Where options stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {

@@ -12,6 +12,8 @@ pub struct Numbered {
     pub sql: String,
     /// The names of parameters, in the order of their numbers; empty if none has a name.
     pub names: Vec<String>,
+    /// How many parameters there are: as many as names if each has one.
+    pub count: usize,
 }
 
 /// Gives the parameters `?` and `$name` of `sql` numbers: each `?` the next one, and each name one.
@@ -24,17 +26,20 @@ pub struct Numbered {
 /// ```
 #[must_use]
 pub fn numbered(sql: &str) -> Numbered {
-    let has_numbers = places(sql).iter().any(|place| matches!(place, Place::Number));
-    let mut made = Numbered { sql: String::with_capacity(sql.len()), names: Vec::new() };
+    let has_numbers = places(sql).iter().any(|place| matches!(place, Place::Number(_)));
+    let mut made = Numbered { sql: String::with_capacity(sql.len()), names: Vec::new(), count: 0 };
     let mut copied = 0;
-    let mut next = 1;
+    let (mut marks, mut highest) = (0, 0);
     for place in places(sql) {
         let (start, end, text) = match place {
-            Place::Number => continue,
+            Place::Number(number) => {
+                highest = highest.max(number);
+                continue;
+            }
             Place::Mark(_) | Place::Doubled(_) if has_numbers => continue,
             Place::Mark(at) => {
-                next += 1;
-                (at, at + 1, format!("${}", next - 1))
+                marks += 1;
+                (at, at + 1, format!("${marks}"))
             }
             Place::Doubled(at) => (at, at + 2, "?".to_owned()),
             Place::Name(at, end) => {
@@ -52,13 +57,14 @@ pub fn numbered(sql: &str) -> Numbered {
         copied = end;
     }
     made.sql.push_str(&sql[copied..]);
+    made.count = made.names.len() + marks.max(highest);
     made
 }
 
 /// What stands outside of texts, names and comments.
 enum Place {
     /// `$1`
-    Number,
+    Number(usize),
     /// `?`
     Mark(usize),
     /// `??`
@@ -90,8 +96,11 @@ fn places(sql: &str) -> Vec<Place> {
                 let quoted = dollar_end(bytes, at);
                 let length = bytes[at + 1..].iter().take_while(|byte| is_name_byte(**byte)).count();
                 if quoted == at + 1 && length > 0 {
+                    let name = &sql[at + 1..at + 1 + length];
                     let is_number = bytes[at + 1].is_ascii_digit();
-                    found.push(if is_number { Place::Number } else { Place::Name(at, at + 1 + length) });
+                    // More than a statement may have is refused when it is prepared.
+                    let number = || name.parse().unwrap_or(usize::MAX);
+                    found.push(if is_number { Place::Number(number()) } else { Place::Name(at, at + 1 + length) });
                     at + 1 + length
                 } else {
                     quoted
@@ -124,6 +133,15 @@ mod tests {
         let names = vec!["low".to_owned(), "high".to_owned()];
         assert_eq!(of("$low < a AND a < $high OR $low IS NULL"), ("$1 < a AND a < $2 OR $1 IS NULL".to_owned(), names));
         assert_eq!(of("$q$ $low $q$").0, "$q$ $low $q$");
+    }
+
+    #[test]
+    fn parameters_are_counted() {
+        let cases =
+            [("SELECT 1", 0), ("?, ?", 2), ("$2 + $2", 2), ("$low, $high, $low", 2), ("j ? $1", 1), ("?, $low", 2)];
+        for (sql, count) in cases {
+            assert_eq!(numbered(sql).count, count, "{sql}");
+        }
     }
 
     #[test]

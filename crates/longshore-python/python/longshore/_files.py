@@ -9,7 +9,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, Union
 
-from ._longshore import read_text
+from . import _progress
+from ._longshore import Reading, read_text
 from ._relation import Relation
 
 File = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]", "IO[str]", "IO[bytes]"]
@@ -75,8 +76,9 @@ def read_csv(
     files: Files,
     *,
     threads: int | None = None,
-    memory_limit: int | None = None,
+    memory_limit: int | str | None = None,
     rejects: bool = False,
+    progress: bool | None = None,
     **options: Any,
 ) -> TextTable:
     """Reads files of text into Arrow with all processors, without a database.
@@ -88,7 +90,8 @@ def read_csv(
     bad records are left out and listed in ``rejects``. The table has ``num_rows`` rows and ``num_columns`` columns.
 
     Raises :class:`DataError` for the first bad record, with ``file``, ``line``, ``column`` and ``value``,
-    :class:`UndefinedTable` for a file that is not there, and :class:`OutOfMemory` where ``memory_limit`` (bytes) is reached.
+    :class:`UndefinedTable` for a file that is not there, and :class:`OutOfMemory` where ``memory_limit`` (bytes, or a text such as ``'4GB'``) is
+    reached.
 
     >>> import longshore, pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "prices.csv"
@@ -100,8 +103,9 @@ def read_csv(
      2024-05-02 | bolts | 12.25
     (2 rows)
     """
-    with named_files(files) as paths:
-        rows, told = read_text(paths, options, threads, memory_limit, rejects)
+    reading = Reading()
+    with named_files(files) as paths, _progress.bar(reading, progress):
+        rows, told = read_text(reading, paths, options, threads, memory_limit, rejects)
     return TextTable({**told, "rows": rows})
 
 
@@ -109,13 +113,16 @@ def read_json(
     files: Files,
     *,
     threads: int | None = None,
-    memory_limit: int | None = None,
+    memory_limit: int | str | None = None,
     rejects: bool = False,
+    progress: bool | None = None,
     **options: Any,
 ) -> TextTable:
     """Reads files of JSON, as lines, as one array, or values one after the other: see :func:`read_csv`."""
     options.setdefault("format", "json")
-    return read_csv(files, threads=threads, memory_limit=memory_limit, rejects=rejects, **options)
+    return read_csv(
+        files, threads=threads, memory_limit=memory_limit, rejects=rejects, progress=progress, **options
+    )
 
 
 def sniff(files: Files, **options: Any) -> Relation:

@@ -7,14 +7,19 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from ._longshore import Connection
+from typing import Protocol
 
 #: Seconds before the first bar: shorter work has none.
 _PATIENCE = 0.5
 _STEP = 0.1
 _CELLS = 20
 _PARTS = " ▏▎▍▌▋▊▉█"
+
+
+class Working(Protocol):
+    """What says how far it is: bytes done, bytes in all (0 if unknown), rows."""
+
+    def progress(self) -> tuple[int, int, int] | None: ...
 
 
 def _clock(seconds: float) -> str:
@@ -41,8 +46,8 @@ def is_shown() -> bool:
 
 
 @contextmanager
-def bar(session: Connection, shown: bool | None) -> Iterator[None]:
-    """Draws a bar on standard error while the session works; `None` where somebody sees it."""
+def bar(working: Working, shown: bool | None) -> Iterator[None]:
+    """Draws a bar on standard error meanwhile; `None` where somebody sees it."""
     if not (is_shown() if shown is None else shown):
         yield
         return
@@ -52,7 +57,7 @@ def bar(session: Connection, shown: bool | None) -> Iterator[None]:
     def draw() -> None:
         width = 0
         while not done.wait(_STEP if width else _PATIENCE):
-            progress = session.progress()
+            progress = working.progress()
             if progress is not None:
                 text = line(*progress, time.monotonic() - began)
                 print(f"\r{text:<{width}}", end="", file=sys.stderr, flush=True)

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char};
 use std::sync::Arc;
 
-use arrow_schema::{ArrowError, DataType, Field, Fields, IntervalUnit, Schema, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, IntervalUnit, Schema, TimeUnit, UnionMode};
 
 use super::CSchema;
 
@@ -35,6 +35,11 @@ fn boxed(schema: CSchema) -> *mut CSchema {
     Box::into_raw(Box::new(schema))
 }
 
+fn boxed_fields<'a>(fields: impl Iterator<Item = &'a FieldRef>) -> Result<Vec<*mut CSchema>, ArrowError> {
+    let fields = fields.map(|field| CSchema::of_field(field)).collect::<Result<Vec<_>, _>>()?;
+    Ok(fields.into_iter().map(boxed).collect())
+}
+
 impl CSchema {
     /// The columns of a table.
     pub(crate) fn of_table(schema: &Schema) -> Result<Self, ArrowError> {
@@ -53,10 +58,8 @@ impl CSchema {
             | DataType::ListView(item)
             | DataType::LargeListView(item)
             | DataType::Map(item, _) => vec![boxed(Self::of_field(item)?)],
-            DataType::Struct(fields) => {
-                let children = fields.iter().map(|field| Self::of_field(field)).collect::<Result<Vec<_>, _>>()?;
-                children.into_iter().map(boxed).collect()
-            }
+            DataType::Struct(fields) => boxed_fields(fields.iter())?,
+            DataType::Union(fields, _) => boxed_fields(fields.iter().map(|(_, field)| field))?,
             _ => Vec::new(),
         };
         let (index, dictionary) = match data_type {
@@ -250,6 +253,11 @@ fn format(data_type: &DataType) -> Result<String, ArrowError> {
         DataType::FixedSizeList(_, size) => format!("+w:{size}"),
         DataType::Struct(_) => "+s".to_owned(),
         DataType::Map(..) => "+m".to_owned(),
+        DataType::Union(fields, mode) => {
+            let kind = if *mode == UnionMode::Dense { 'd' } else { 's' };
+            let ids: Vec<String> = fields.iter().map(|(id, _)| id.to_string()).collect();
+            format!("+u{kind}:{}", ids.join(","))
+        }
         other => {
             return Err(ArrowError::CDataInterface(format!("values of type {other} cannot be handed on as Arrow")));
         }

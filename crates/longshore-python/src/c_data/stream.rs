@@ -117,7 +117,7 @@ impl StreamReader {
             return Err(stream.failed());
         }
         let DataType::Struct(fields) = schema.data_type()? else {
-            return Err(broken("its rows have no columns"));
+            return Err(broken("it is one column and no table; make a table of it first"));
         };
         Ok(Self { stream, schema: Arc::new(Schema::new(fields)), is_done: false })
     }

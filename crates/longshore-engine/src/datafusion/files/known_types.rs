@@ -1,16 +1,19 @@
 //! Batches of other programs in the types that columns of queries have.
 //!
-//! Integers without a sign take the next wider type, texts and bytes become views, dictionaries what they stand for, and all
-//! times have microseconds. What would lose digits or has no such type is refused.
+//! Integers without a sign take the next wider type, texts and bytes become views, dictionaries what they stand for, durations
+//! intervals, and all times have microseconds. What would lose digits or has no such type is refused.
 
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use datafusion::error::DataFusionError;
 
 use crate::Error;
 use crate::datafusion::errors::from_datafusion;
+use crate::datafusion::functions::time::kinds::Kind;
+use crate::datafusion::functions::time::values::{Builder, Column};
 
 /// The columns of `schema` as queries have them.
 ///
@@ -37,18 +40,25 @@ pub(crate) fn known_schema(schema: &Schema) -> Result<SchemaRef, Error> {
 pub(crate) fn known_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Error> {
     let columns = batch.columns().iter().zip(schema.fields());
     let columns = columns.map(|(array, field)| converted(array, field.data_type()));
-    let columns = columns.collect::<Result<Vec<_>, _>>().map_err(|error| from_datafusion(error.into()))?;
+    let columns = columns.collect::<Result<Vec<_>, _>>().map_err(from_datafusion)?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
         .map_err(|error| from_datafusion(error.into()))
 }
 
-fn converted(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, datafusion::arrow::error::ArrowError> {
-    match array.data_type() {
-        from if from == to => Ok(Arc::clone(array)),
-        DataType::Null => Ok(new_null_array(to, array.len())),
-        _ => cast_with_options(array, to, &CastOptions { safe: false, ..CastOptions::default() }),
-    }
+fn converted(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, DataFusionError> {
+    Ok(match array.data_type() {
+        from if from == to => Arc::clone(array),
+        DataType::Null => new_null_array(to, array.len()),
+        DataType::Duration(_) | DataType::Interval(_) => {
+            let (spans, mut known) = (Column::new(array)?, Builder::new(Kind::Interval, array.len()));
+            for row in 0..array.len() {
+                known.append(spans.value(row))?;
+            }
+            known.finish()
+        }
+        _ => cast_with_options(array, to, &CastOptions { safe: false, ..CastOptions::default() })?,
+    })
 }
 
 /// The type that values of a type have in queries; `None` if there is none.
@@ -78,6 +88,7 @@ fn known_type(data_type: &DataType) -> Option<DataType> {
         DataType::Time32(_) | DataType::Time64(_) => DataType::Time64(TimeUnit::Microsecond),
         DataType::Date64 | DataType::Timestamp(_, None) => DataType::Timestamp(TimeUnit::Microsecond, None),
         DataType::Timestamp(_, Some(_)) => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+        DataType::Duration(_) | DataType::Interval(_) => Kind::Interval.data_type(),
         DataType::Dictionary(_, values) => known_type(values)?,
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
             DataType::List(Arc::new(Field::new_list_field(known_type(item.data_type())?, true)))

@@ -1,7 +1,7 @@
 //! Which options are refused whatever their values are, and NULL texts that could not be told from what is around them.
 
 use super::language::Language;
-use super::{OptionItem, Use, rules, shown_place};
+use super::{OptionItem, Use, at_place, rules};
 use crate::Error;
 
 /// Refuses options that are unknown, given twice, or without meaning in `place`.
@@ -21,17 +21,14 @@ pub(super) fn check_names(items: &[OptionItem], place: Use) -> Result<(), Error>
             let known: Vec<_> = rules::known(place).collect();
             let separator = if problem.ends_with('?') { "" } else { ";" };
             return Err(Error::invalid(format!(
-                "option {name} at {} {problem}{separator} the options of {} are {}",
-                shown_place(*at),
+                "option {name}{} {problem}{separator} the options of {} are {}",
+                at_place(*at),
                 place.name(),
                 known.join(", ")
             )));
         }
         if items[..index].iter().any(|earlier| earlier.name == *name) {
-            return Err(Error::invalid(format!(
-                "option {name} at {} is given twice; keep one of them",
-                shown_place(*at)
-            )));
+            return Err(Error::invalid(format!("option {name}{} is given twice; keep one of them", at_place(*at))));
         }
     }
     Ok(())

@@ -4,7 +4,7 @@
 
 use longshore_load::ColumnChoice;
 
-use super::{OptionItem, OptionValue, rules, shown_place};
+use super::{OptionItem, OptionValue, at_place, rules};
 use crate::Error;
 
 /// A truth value as options take it.
@@ -27,7 +27,7 @@ impl<'a> Given<'a> {
     }
 
     pub(super) fn bad(&self, name: &str, problem: &str) -> Error {
-        let place = self.item(name).map_or_else(String::new, |item| format!(" at {}", shown_place(item.at)));
+        let place = self.item(name).map(|item| at_place(item.at)).unwrap_or_default();
         Error::invalid(format!("option {name}{place}: {problem}"))
     }
 
