@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Statements that applications send, prepared, one by one: the time of each at Longshore and at PostgreSQL.
+
+    bench/server/statements.py --longshore target/release/longshore [--seconds 2]
+
+Needs what `against_postgresql.py` needs. One client of pgbench sends each statement again and again, with other keys; tables are in
+memory at both. Give the machine nothing else to do.
+"""
+
+import argparse
+import pathlib
+import re
+import tempfile
+
+from against_postgresql import start_longshore, start_postgresql
+
+TABLES = """
+CREATE TABLE t (k int PRIMARY KEY, v int, name text);
+CREATE TABLE a (id int PRIMARY KEY, name text NOT NULL, created timestamptz DEFAULT now());
+CREATE TABLE b (id int PRIMARY KEY, a_id int REFERENCES a, w int, note text);
+INSERT INTO t SELECT g, g, 'name ' || g FROM generate_series(1, 100000) g;
+INSERT INTO a SELECT g, 'name ' || g FROM generate_series(1, 20000) g;
+INSERT INTO b SELECT g, 1 + g % 20000, g % 1000, 'note ' || g FROM generate_series(1, 100000) g;
+CREATE INDEX b_a ON b (a_id);
+ANALYZE;
+"""
+
+STATEMENTS = """
+SELECT v, name FROM t WHERE k = :k
+SELECT v + 1 AS n FROM t WHERE k = :k
+SELECT k, v, name FROM t WHERE k = :k LIMIT 21
+SELECT EXISTS (SELECT 1 FROM t WHERE k = :k)
+SELECT 1 AS a FROM t WHERE k = :k LIMIT 1
+SELECT id, w, note FROM b WHERE a_id = :k
+SELECT id, w, note FROM b WHERE a_id = :k ORDER BY id DESC LIMIT 3
+SELECT count(*) FROM b WHERE a_id = :k
+SELECT sum(w) FROM b WHERE a_id = :k AND w > 10
+SELECT w, count(*) FROM b WHERE a_id = :k GROUP BY w
+SELECT DISTINCT w FROM b WHERE a_id = :k
+SELECT a.name, b.id, b.w FROM a JOIN b ON b.a_id = a.id WHERE a.id = :k
+SELECT b.id, b.note, a.name FROM b LEFT JOIN a ON a.id = b.a_id WHERE b.id = :k
+SELECT id, w FROM b WHERE a_id IN (SELECT id FROM a WHERE id = :k)
+SELECT k, v FROM t WHERE k IN (:k, :k + 1, :k + 2)
+SELECT k, v FROM t WHERE k BETWEEN :k AND :k + 10 ORDER BY k
+SELECT k, v FROM t WHERE k > :k ORDER BY k LIMIT 20
+SELECT coalesce(name, '') AS n, v * 2 AS w FROM t WHERE k = :k AND v > 0
+SELECT name FROM a WHERE id = :k AND created <= now()
+SELECT v FROM t WHERE k = :k FOR UPDATE
+SELECT :k + 1 AS n
+INSERT INTO t VALUES (:k, 1, 'x') ON CONFLICT (k) DO UPDATE SET v = t.v + excluded.v
+INSERT INTO t VALUES (:k, 1, 'x') ON CONFLICT DO NOTHING
+UPDATE t SET v = v + 1 WHERE k = :k RETURNING v
+UPDATE b SET w = w + 1 WHERE a_id = :k AND w < 100000
+DELETE FROM t WHERE k = :k + 100000
+"""
+
+
+def latency(server, script, seconds):
+    """The mean time of a statement in microseconds."""
+    said = server.run(["pgbench", "-n", "-M", "prepared", "-f", script, "-T", str(seconds)])
+    return 1000 * float(re.search(r"latency average = ([0-9.]+) ms", said)[1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--longshore", type=pathlib.Path, required=True)
+    parser.add_argument("--seconds", type=int, default=2)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        servers = [start_longshore(arguments.longshore.resolve(), folder), start_postgresql(folder)]
+        try:
+            for server in servers:
+                server.sql(TABLES)
+            print("| statement | Longshore, µs | PostgreSQL, µs | ratio |\n|---|---|---|---|")
+            for statement in STATEMENTS.strip().splitlines():
+                script = folder / "statement.sql"
+                script.write_text(f"\\set k random(1, 20000)\n{statement};\n")
+                ours, theirs = (latency(server, script, arguments.seconds) for server in servers)
+                print(f"| `{statement}` | {ours:.0f} | {theirs:.0f} | {theirs / ours:.2f} |", flush=True)
+        finally:
+            for server in servers:
+                server.process.terminate()
+                server.process.wait()
+
+
+if __name__ == "__main__":
+    main()
