@@ -255,11 +255,14 @@ impl PointQueryPlan {
                     }
                     if let Some(found) = conflict.find(transaction, relation, &row)? {
                         let changes = conflict.changes(surroundings, &row, &to_set)?;
-                        if !update(transaction, relation, &[found], &changes)? {
-                            return Ok(Done::Planner);
-                        }
-                        let changed: &[RowId] = if changes.is_empty() { &[] } else { &[found] };
-                        let returned = self.read(transaction, changed)?;
+                        let changed = match changes.as_slice() {
+                            [] => Few::new(),
+                            changes => match update(transaction, relation, &[found], changes)? {
+                                Some(changed) => changed,
+                                None => return Ok(Done::Planner),
+                            },
+                        };
+                        let returned = self.read(transaction, &changed)?;
                         return Ok(self.changed("INSERT 0", changed.len(), returned));
                     }
                 }
@@ -278,9 +281,7 @@ impl PointQueryPlan {
                 for (place, supplied) in supplied {
                     new[*place].2 = supplied.value(surroundings)?;
                 }
-                if !update(transaction, relation, &rows, &new)? {
-                    return Ok(Done::Planner);
-                }
+                let Some(rows) = update(transaction, relation, &rows, &new)? else { return Ok(Done::Planner) };
                 let returned = self.read(transaction, &rows)?;
                 self.changed("UPDATE", rows.len(), returned)
             }
@@ -296,16 +297,13 @@ impl PointQueryPlan {
     }
 }
 
-/// Changes rows, and says so; where a new value is none that is plain, none of them.
+/// Changes rows, and says where they are then; where a new value is none that is plain, none of them is changed.
 fn update(
     transaction: &mut Transaction,
     relation: &Relation,
     rows: &[RowId],
     set: &[(usize, Operation, Datum<'_>)],
-) -> Result<bool, TransactionError> {
-    if set.is_empty() {
-        return Ok(true);
-    }
+) -> Result<Option<Few<RowId>>, TransactionError> {
     let mut values = Few::with_capacity(rows.len() * set.len());
     for row in rows {
         for (column, operation, given) in set {
@@ -316,14 +314,13 @@ fn update(
             };
             match value {
                 Some(value) => values.push((*column, value)),
-                None => return Ok(false),
+                None => return Ok(None),
             }
         }
     }
-    for (row, values) in rows.iter().zip(values.chunks(set.len())) {
-        transaction.update(relation, *row, values)?;
-    }
-    Ok(true)
+    let changed =
+        rows.iter().zip(values.chunks(set.len())).map(|(row, values)| transaction.update(relation, *row, values));
+    changed.collect::<Result<Few<_>, _>>().map(Some)
 }
 
 /// A number of rows.

@@ -126,10 +126,6 @@ mod tests {
             ("UPDATE ONLY t SET a = 1", "UPDATE t SET a = 1"),
             ("DELETE FROM ONLY t", "DELETE FROM t"),
             ("SELECT only.a FROM only", "SELECT only.a FROM only"),
-            (
-                "INSERT INTO t VALUES (1) ON CONFLICT (a) WHERE b > (0) DO NOTHING",
-                "INSERT INTO t VALUES (1) ON CONFLICT(a) DO NOTHING",
-            ),
         ] {
             match parse(sql) {
                 Ok(Parsed::Sql(statement)) => assert_eq!(statement.to_string(), expected, "{sql}"),

@@ -21,7 +21,7 @@ use crate::shared;
 #[derive(Clone)]
 pub(super) struct Session {
     database: Arc<Database>,
-    session: Arc<tokio::sync::Mutex<longshore_engine::Session>>,
+    shared: Arc<tokio::sync::Mutex<longshore_engine::Session>>,
     prepared: Arc<Mutex<PreparedStatements>>,
     autocommit: Arc<AtomicBool>,
 }
@@ -31,14 +31,14 @@ pub(super) type TextRow = Vec<Option<String>>;
 
 impl Session {
     pub(super) fn of(database: Arc<Database>) -> Self {
-        let session = Arc::new(tokio::sync::Mutex::new(database.session()));
-        Self { database, session, prepared: Arc::default(), autocommit: Arc::new(AtomicBool::new(true)) }
+        let shared = Arc::new(tokio::sync::Mutex::new(database.session()));
+        Self { database, shared, prepared: Arc::default(), autocommit: Arc::new(AtomicBool::new(true)) }
     }
 
     /// Ends the session, and closes the database if nobody else has it open.
     pub(super) fn close(self) -> Result<(), Problem> {
-        let Self { database, session, .. } = self;
-        drop(session);
+        let Self { database, shared, .. } = self;
+        drop(shared);
         wait(async move { Ok(tokio::task::spawn_blocking(move || shared::close(database)).await) })?
             .map_err(|panic| Problem::new(INTERNAL, panic.to_string()))?
             .map_err(Problem::from)
@@ -48,7 +48,7 @@ impl Session {
     pub(super) fn run(&self, running: &Running, sql: &str, given: Given) -> Result<Done, Problem> {
         let (session, running, sql) = (self.clone(), running.clone(), sql.to_owned());
         wait(async move {
-            let mut locked = session.session.lock().await;
+            let mut locked = session.shared.lock().await;
             if !session.commits() && !locked.is_in_transaction() {
                 locked.execute("BEGIN").await?;
             }
@@ -70,7 +70,7 @@ impl Session {
 
     /// Executes a statement that controls the session, and begins no transaction.
     pub(super) fn control(&self, sql: &'static str) -> Result<(), Problem> {
-        let session = Arc::clone(&self.session);
+        let session = Arc::clone(&self.shared);
         wait(async move { session.lock().await.execute(sql).await.map(drop) })
     }
 
@@ -83,7 +83,7 @@ impl Session {
     }
 
     fn is_in_transaction(&self) -> Result<bool, Problem> {
-        let session = Arc::clone(&self.session);
+        let session = Arc::clone(&self.shared);
         wait(async move { Ok(session.lock().await.is_in_transaction()) })
     }
 
@@ -135,7 +135,7 @@ impl Session {
         &self,
         work: impl FnOnce(&longshore_engine::Session) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Problem> {
-        let session = Arc::clone(&self.session);
+        let session = Arc::clone(&self.shared);
         wait(async move { work(&*session.lock().await) })
     }
 

@@ -182,6 +182,8 @@ async fn changes_are_those_of_the_planner() {
             "UPDATE t SET seen = now(), s = :l WHERE a = :a AND b < :b",
             "UPDATE t AS x SET seen = LOCALTIMESTAMP WHERE c = :c RETURNING x.b, s AS small, v",
             "UPDATE t SET s = s + 1 WHERE b = :b RETURNING *",
+            "UPDATE t SET c = :c, s = s + 1 WHERE b = :b RETURNING b, c, s",
+            "UPDATE t SET b = b + 10000, d = :l WHERE a = :a AND b = :b RETURNING b, c, d",
             "DELETE FROM t WHERE a = :a AND b < :b RETURNING b, d",
             "INSERT INTO u VALUES (:b, CURRENT_TIMESTAMP, now(), current_date)",
             "INSERT INTO u (k, at) VALUES (:b, transaction_timestamp()) RETURNING own, k",
@@ -206,7 +208,13 @@ async fn changes_are_those_of_the_planner() {
                 .await;
                 run(&mut session, "BEGIN").await;
                 let mut tag = if is_fast {
-                    said(session.execute_prepared(&prepared, &values).await.expect("it can be done")).await
+                    said(
+                        session
+                            .execute_prepared(&prepared, &values)
+                            .await
+                            .unwrap_or_else(|error| panic!("{text}: {error}")),
+                    )
+                    .await
                 } else {
                     planned(&mut session, &text).await
                 };
