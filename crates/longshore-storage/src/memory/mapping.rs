@@ -103,7 +103,7 @@ impl Mapping {
         let start = NonNull::new(start)?;
         #[cfg(target_os = "linux")]
         if slack > 0 {
-            pages::advise(start, bytes);
+            pages::advise(start, bytes, HUGE_PAGE_BYTES);
         }
         Some(Mapping { start, bytes: AtomicUsize::new(bytes) })
     }

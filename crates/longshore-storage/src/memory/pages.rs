@@ -9,8 +9,6 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::mapping::HUGE_PAGE_BYTES;
-
 /// Blocks of this size have a first page that is used for sure.
 const TRIED_BYTES_MIN: usize = 8 << 20;
 
@@ -23,8 +21,8 @@ const BLOCKS_BETWEEN_TRIALS: usize = 16;
 /// Blocks that get small pages from now on.
 static SMALL: AtomicUsize = AtomicUsize::new(0);
 
-/// Advises the system about a block of whole huge pages that nothing was written to.
-pub(super) fn advise(start: NonNull<u8>, bytes: usize) {
+/// Advises the system about a block of whole huge pages, of `page_bytes` each, that nothing was written to.
+pub(super) fn advise(start: NonNull<u8>, bytes: usize, page_bytes: usize) {
     let is_small = SMALL.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
     if is_small {
         return take(start, bytes, libc::MADV_NOHUGEPAGE);
@@ -34,14 +32,14 @@ pub(super) fn advise(start: NonNull<u8>, bytes: usize) {
         return;
     }
     let before = cpu_time();
-    take(start, HUGE_PAGE_BYTES, libc::MADV_POPULATE_WRITE);
+    take(start, page_bytes, libc::MADV_POPULATE_WRITE);
     if let (Some(before), Some(now)) = (before, cpu_time())
         && now.saturating_sub(before) > SLOW
     {
         SMALL.store(BLOCKS_BETWEEN_TRIALS, Ordering::Relaxed);
         // SAFETY: the block has more than one page.
-        let rest = unsafe { start.add(HUGE_PAGE_BYTES) };
-        take(rest, bytes - HUGE_PAGE_BYTES, libc::MADV_NOHUGEPAGE);
+        let rest = unsafe { start.add(page_bytes) };
+        take(rest, bytes - page_bytes, libc::MADV_NOHUGEPAGE);
     }
 }
 
