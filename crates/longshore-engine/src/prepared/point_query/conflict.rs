@@ -10,7 +10,6 @@ use sqlparser::ast::{AssignmentTarget, BinaryOperator, ConflictTarget, Expr, Ide
 
 use super::lookup::{Few, given};
 use super::named_table::NamedTable;
-use super::recognise::is_added_exactly;
 use super::supplied::{Supplied, Surroundings};
 use super::{Operand, Operation};
 use crate::Error;
@@ -158,7 +157,7 @@ impl Assigned {
             let is_of_table =
                 matches!(left.as_ref(), Expr::CompoundIdentifier(_)) && named.column(left) == Some(column);
             let value = Value::of(column, right, named).filter(|value| !matches!(value, Value::Supplied(_)))?;
-            return (is_of_table && is_added_exactly(named, column)).then_some(Self { column, operation, value });
+            return (is_of_table && named.adds_exactly(column)).then_some(Self { column, operation, value });
         }
         Some(Self { column, operation: Operation::Set, value: Value::of(column, expr, named)? })
     }

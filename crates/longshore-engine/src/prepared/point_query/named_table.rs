@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema as ArrowSchema};
-use longshore_storage::{Direction, Schema};
+use longshore_storage::{ColumnType, Direction, Schema};
 use sqlparser::ast::{BinaryOperator, Expr, Ident, ObjectName, SelectItem, TableFactor, TableWithJoins};
 
 use super::lookup::{Key, Lookup, Range};
@@ -75,6 +75,14 @@ impl NamedTable {
 
     pub(super) fn schema(&self) -> &Schema {
         self.table.relation.schema()
+    }
+
+    /// Whether an integer that is added to a column gives the value that the planner gives.
+    pub(super) fn adds_exactly(&self, column: usize) -> bool {
+        matches!(
+            self.schema().columns()[column].column_type,
+            ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt | ColumnType::Decimal { .. }
+        )
     }
 
     pub(super) fn column(&self, expr: &Expr) -> Option<usize> {

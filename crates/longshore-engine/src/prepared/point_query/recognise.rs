@@ -2,7 +2,6 @@
 //!
 //! Not here: SELECT (`select`), tables and conditions (`named`).
 
-use longshore_storage::ColumnType;
 use sqlparser::ast::{AssignmentTarget, BinaryOperator, Expr, FromTable, SetExpr, Statement, TableObject};
 
 use super::conflict::Conflict;
@@ -125,7 +124,7 @@ fn update(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
 fn new_value(named: &NamedTable, column: usize, value: &Expr) -> Option<NewValue> {
     let (operation, operand) = match value {
         Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right } => {
-            if named.column(left) != Some(column) || !is_added_exactly(named, column) {
+            if named.column(left) != Some(column) || !named.adds_exactly(column) {
                 return None;
             }
             (if *op == BinaryOperator::Plus { Operation::Add } else { Operation::Subtract }, right.as_ref())
@@ -133,14 +132,6 @@ fn new_value(named: &NamedTable, column: usize, value: &Expr) -> Option<NewValue
         value => (Operation::Set, value),
     };
     Some(NewValue { operation, operand: Operand::of(operand)? })
-}
-
-/// Whether an integer that is added to a column gives the value that the planner gives.
-pub(super) fn is_added_exactly(named: &NamedTable, column: usize) -> bool {
-    matches!(
-        named.schema().columns()[column].column_type,
-        ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt | ColumnType::Decimal { .. }
-    )
 }
 
 fn delete(statement: &Statement, catalog: &Catalog) -> Option<PointQueryPlan> {
