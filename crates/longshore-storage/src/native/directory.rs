@@ -83,6 +83,9 @@ impl Directory {
         for _ in 0..count {
             columns.push(read_column(&mut reader)?);
         }
+        if !columns.is_sorted_by_key(Column::is_hidden) {
+            return Err(Malformed::new("a column that statements see stands behind a hidden one"));
+        }
         let count = reader.u32()? as usize;
         let mut chunks = reader.vec(count, 4 + columns.len() * Block::BYTES_MIN, "chunks")?;
         for _ in 0..count {
