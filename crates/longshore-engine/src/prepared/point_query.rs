@@ -243,16 +243,16 @@ impl PointQueryPlan {
                     row.push(value);
                 }
                 let to_set = conflict.as_ref().map(|conflict| conflict.given(relation, arguments));
-                if matches!(to_set, Some(None)) {
+                let is_supplied = |column: usize| supplied.iter().any(|(of, _)| *of == column);
+                // Before a number of a sequence is taken.
+                let is_plain = conflict.as_ref().is_none_or(|conflict| conflict.is_plain(&row, is_supplied));
+                if matches!(to_set, Some(None)) || !is_plain {
                     return Ok(Done::Planner);
                 }
                 for (column, supplied) in supplied {
                     row[*column] = supplied.value(surroundings)?;
                 }
                 if let (Some(conflict), Some(Some(to_set))) = (conflict, to_set) {
-                    if !conflict.is_plain(&row) {
-                        return Ok(Done::Planner);
-                    }
                     if let Some(found) = conflict.find(transaction, relation, &row)? {
                         let changes = conflict.changes(surroundings, &row, &to_set)?;
                         let changed = match changes.as_slice() {

@@ -100,9 +100,10 @@ impl Conflict {
         given.collect()
     }
 
-    /// Whether the keys of a row can be looked up: none of their values is NULL.
-    pub(super) fn is_plain(&self, row: &[Datum<'_>]) -> bool {
-        self.keys.iter().flat_map(|index| index.columns()).all(|column| row[*column] != Datum::Null)
+    /// Whether the keys of a row can be looked up: none of their values is NULL, but where a value is still to be supplied.
+    pub(super) fn is_plain(&self, row: &[Datum<'_>], is_supplied: impl Fn(usize) -> bool) -> bool {
+        let mut columns = self.keys.iter().flat_map(|index| index.columns());
+        columns.all(|column| row[*column] != Datum::Null || is_supplied(*column))
     }
 
     /// A row that has one of the keys of `row`.
