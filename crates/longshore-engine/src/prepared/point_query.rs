@@ -252,19 +252,19 @@ impl PointQueryPlan {
                 for (column, supplied) in supplied {
                     row[*column] = supplied.value(surroundings)?;
                 }
-                if let (Some(conflict), Some(Some(to_set))) = (conflict, to_set) {
-                    if let Some(found) = conflict.find(transaction, relation, &row)? {
-                        let changes = conflict.changes(surroundings, &row, &to_set)?;
-                        let changed = match changes.as_slice() {
-                            [] => Few::new(),
-                            changes => match update(transaction, relation, &[found], changes)? {
-                                Some(changed) => changed,
-                                None => return Ok(Done::Planner),
-                            },
-                        };
-                        let returned = self.read(transaction, &changed)?;
-                        return Ok(self.changed("INSERT 0", changed.len(), returned));
-                    }
+                if let (Some(conflict), Some(Some(to_set))) = (conflict, to_set)
+                    && let Some(found) = conflict.find(transaction, relation, &row)?
+                {
+                    let changes = conflict.changes(surroundings, &row, &to_set)?;
+                    let changed = match changes.as_slice() {
+                        [] => Few::new(),
+                        changes => match update(transaction, relation, &[found], changes)? {
+                            Some(changed) => changed,
+                            None => return Ok(Done::Planner),
+                        },
+                    };
+                    let returned = self.read(transaction, &changed)?;
+                    return Ok(self.changed("INSERT 0", changed.len(), returned));
                 }
                 let inserted = transaction.insert(relation, &row)?;
                 let returned = self.read(transaction, &[inserted])?;
