@@ -41,7 +41,7 @@ use super::planning::function_registry::Functions;
 use super::planning::long_statements::{logical, physical};
 use super::planning::origin;
 use super::planning::plan::{reads_only, rows_of_insert};
-use super::planning::plan_cache::{Found, GenericPlan};
+use super::planning::plan_cache::GenericPlan;
 use super::planning::planner::Planner;
 use super::planning::rules::Checks;
 use super::request::{Appended, Appending, Changing, ExecutionContext, NamedInputs, NamedRows};
@@ -234,7 +234,7 @@ impl Queries {
     ) -> Result<RowStream, Error> {
         if let Some(parameters) = context.parameters {
             if let Some((kept, plan)) = self.kept(&planner, &statement, None, parameters).await? {
-                if matches!(kept.take_generic(), Found::ToMake) {
+                if kept.wants_generic() {
                     let types = origin::types(&plan.tree, &self.files.catalog);
                     let told = |schema| told(&schema, &planner.transaction).unwrap_or(schema);
                     kept.put_generic(

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::common::{DataFusionError, Result};
-use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
+use datafusion::execution::{SessionState, TaskContext};
 use datafusion::prelude::SessionConfig;
 use longshore_storage::Memory;
 
@@ -123,6 +123,11 @@ impl LimitCheck {
     pub(in crate::datafusion) fn check(&self) -> Result<()> {
         self.0.try_grow(0)
     }
+}
+
+/// Whether the queries of a database may take so much memory and no more.
+pub(in crate::datafusion) fn is_limited(state: &SessionState) -> bool {
+    !matches!(state.runtime_env().memory_pool.memory_limit(), MemoryLimit::Infinite)
 }
 
 /// What the operator is called that names itself `consumer`.

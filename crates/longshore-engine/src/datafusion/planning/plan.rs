@@ -7,7 +7,6 @@ use datafusion::common::{DFSchema, TableReference};
 use datafusion::datasource::ViewTable;
 use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
-use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder, Projection, WriteOp};
 use datafusion::physical_expr::projection::ProjectionExpr;
@@ -40,6 +39,7 @@ use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::compact::compact;
 use crate::datafusion::execution::complexity;
 use crate::datafusion::execution::interruptible::interruptible;
+use crate::datafusion::execution::memory;
 use crate::datafusion::execution::shared::with_shared_rows;
 use crate::datafusion::execution::sizes::Planning;
 use crate::datafusion::execution::spilling_joins::without_cross_joins;
@@ -68,8 +68,7 @@ impl Planner {
     /// Whether its queries may take so much memory and no more.
     pub(in crate::datafusion) fn is_limited(&self) -> bool {
         let limits = self.transaction.numbers().query_limits();
-        limits.is_some_and(|limits| limits.memory.is_some())
-            || !matches!(self.state.runtime_env().memory_pool.memory_limit(), MemoryLimit::Infinite)
+        limits.is_some_and(|limits| limits.memory.is_some()) || memory::is_limited(&self.state)
     }
 
     /// The logical plan of `statement`, not optimized.

@@ -36,8 +36,8 @@ use longshore_storage::{Datum, Relation};
 use longshore_time::settings::Settings;
 use sqlparser::ast::{self, Statement};
 
+pub(in crate::datafusion) use generic_plan::GenericPlan;
 use generic_plan::GenericPlans;
-pub(in crate::datafusion) use generic_plan::{Found, GenericPlan};
 use given::Given;
 use placeholders::Written;
 pub(in crate::datafusion) use placeholders::{rewritten, untyped, with_types, without_casts};
@@ -233,9 +233,14 @@ impl Plan {
         }))
     }
 
-    /// A generic plan, if there is one that nobody uses.
-    pub(in crate::datafusion) fn take_generic(&self) -> Found {
+    /// A generic plan that nobody uses, which is to be given back.
+    pub(in crate::datafusion) fn take_generic(&self) -> Option<GenericPlan> {
         self.generic.take()
+    }
+
+    /// Whether an execution that is run by a plan of its own is to make a generic one.
+    pub(in crate::datafusion) fn wants_generic(&self) -> bool {
+        self.generic.is_wanted()
     }
 
     /// Keeps a generic plan that nobody uses any more; `None` says that there is none.

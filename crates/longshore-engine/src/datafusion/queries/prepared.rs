@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use datafusion::execution::memory_pool::MemoryLimit;
 use sqlparser::ast::Statement;
 
 use super::Queries;
 use crate::catalog::Rules;
+use crate::datafusion::execution::memory::is_limited;
 use crate::datafusion::hidden_names::TARGET;
 use crate::datafusion::planning::names::Names;
-use crate::datafusion::planning::plan_cache::{Bound, Found, Keep, Parameters, Plan, State};
+use crate::datafusion::planning::plan_cache::{Bound, Keep, Parameters, Plan, State};
 use crate::datafusion::planning::planner::{Optimized, Planner};
 use crate::datafusion::request::{ExecutionContext, NamedInputs};
 use crate::datafusion::scan::table::RelationTable;
@@ -31,12 +31,12 @@ impl Queries {
         let is_plain = context.named.is_empty() && inputs.rows.is_empty() && inputs.source.is_none();
         // What limits memory, and what keeps plans, is told of plans of their own.
         let is_watched = numbers.query_limits().is_some() || numbers.keeps_plans();
-        if !is_plain || is_watched || self.is_memory_limited() {
+        if !is_plain || is_watched || is_limited(&self.state) {
             return Ok(None);
         }
         let kept = self.state_of(transaction, None).and_then(|state| parameters.plans.get(statement, &state)).flatten();
         let Some(kept) = kept else { return Ok(None) };
-        let Found::Plan(mut plan) = kept.take_generic() else { return Ok(None) };
+        let Some(mut plan) = kept.take_generic() else { return Ok(None) };
         let names = Names::new(Arc::clone(&self.files.catalog), Arc::clone(transaction));
         if let Some(table) = inputs.target {
             names.define(TARGET, Arc::new(RelationTable::with_rows(table, transaction)));
@@ -51,13 +51,8 @@ impl Queries {
             }
             rows = Some(plan.run(context.control).await?);
         }
-        kept.put_generic(Some(*plan));
+        kept.put_generic(Some(plan));
         Ok(rows)
-    }
-
-    /// Whether queries may take so much memory and no more.
-    fn is_memory_limited(&self) -> bool {
-        !matches!(self.state.runtime_env().memory_pool.memory_limit(), MemoryLimit::Infinite)
     }
 
     /// What plans of prepared statements are kept by; `None` where none are used: rows that are registered may be others the next

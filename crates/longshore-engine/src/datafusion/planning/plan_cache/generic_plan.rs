@@ -6,6 +6,7 @@
 //! does. A plan is used by one execution at a time; there are as many as there were executions at the same time.
 //! Not here: how scans get to know what they read (`scan/generic.rs`), parameters (`parameter`).
 
+use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,7 +17,8 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::{provider_as_source, source_as_provider};
-use datafusion::execution::{SessionState, TaskContext};
+use datafusion::execution::TaskContext;
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::logical_expr::expr::{InList, Placeholder};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::disjunction;
@@ -33,6 +35,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::scalar_subquery::ScalarSubqueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::prelude::SessionConfig;
 use futures::TryStreamExt;
 use longshore_load::Control;
 use longshore_storage::Datum;
@@ -69,16 +72,6 @@ enum Kept {
     Idle(Vec<GenericPlan>),
 }
 
-/// What an execution finds.
-pub(in crate::datafusion) enum Found {
-    /// A plan, which is to be given back.
-    Plan(Box<GenericPlan>),
-    /// None yet: it is worth making one.
-    ToMake,
-    /// It is run by a plan of its own.
-    No,
-}
-
 /// How a query is run, with parameters.
 #[derive(Debug)]
 pub(in crate::datafusion) struct GenericPlan {
@@ -88,7 +81,10 @@ pub(in crate::datafusion) struct GenericPlan {
     parameters: Vec<Placeholder>,
     values: Arc<Values>,
     bound: Arc<BoundScans>,
-    state: Box<SessionState>,
+    /// The settings that it was made with. Not the whole state: that knows the transaction and its rows.
+    config: SessionConfig,
+    session_id: String,
+    runtime: Arc<RuntimeEnv>,
     /// Whether a time without a zone is one in UTC to its sessions.
     is_utc: bool,
     /// The schema of its rows as they are told, and the types of their columns.
@@ -97,16 +93,25 @@ pub(in crate::datafusion) struct GenericPlan {
 }
 
 impl GenericPlans {
-    /// A plan that nobody uses.
-    pub(super) fn take(&self) -> Found {
+    /// A plan that nobody uses, which is to be given back.
+    pub(super) fn take(&self) -> Option<GenericPlan> {
+        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Kept::Idle(plans) => plans.pop(),
+            Kept::Unknown | Kept::Never => None,
+        }
+    }
+
+    /// Whether an execution that is run by a plan of its own is to make one for those behind it: not the first, nor where there
+    /// is one that did not serve it.
+    pub(super) fn is_wanted(&self) -> bool {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *kept {
+        match &*kept {
             Kept::Unknown => {
                 *kept = Kept::Idle(Vec::new());
-                Found::No
+                false
             }
-            Kept::Never => Found::No,
-            Kept::Idle(plans) => plans.pop().map_or(Found::ToMake, |plan| Found::Plan(Box::new(plan))),
+            Kept::Never => false,
+            Kept::Idle(plans) => plans.is_empty(),
         }
     }
 
@@ -159,7 +164,21 @@ impl GenericPlan {
             return None;
         }
         let schema = told(plan.schema());
-        Some(Self { plan, tables, parameters, values: of_plan, bound, state, is_utc, schema, types })
+        let (config, session_id) = (state.config().clone(), state.session_id().to_owned());
+        let runtime = Arc::clone(state.runtime_env());
+        Some(Self {
+            plan,
+            tables,
+            parameters,
+            values: of_plan,
+            bound,
+            config,
+            session_id,
+            runtime,
+            is_utc,
+            schema,
+            types,
+        })
     }
 
     /// Binds it to the rows that `names` stand for and to `values`; false where it does not serve these.
@@ -191,17 +210,17 @@ impl GenericPlan {
     /// The rows of the plan, which is bound. Afterwards it can be bound again.
     pub(in crate::datafusion) async fn run(&mut self, control: &Arc<Control>) -> Result<RowStream, Error> {
         let plan = reset_plan_states(Arc::clone(&self.plan)).map_err(from_datafusion)?;
-        let mut config = self.state.config().clone();
+        let mut config = self.config.clone();
         config.set_extension(Arc::clone(control));
         let context = TaskContext::new(
             None,
-            self.state.session_id().to_owned(),
+            self.session_id.clone(),
             config,
-            std::collections::HashMap::default(),
-            std::collections::HashMap::default(),
-            std::collections::HashMap::default(),
-            std::collections::HashMap::default(),
-            Arc::clone(self.state.runtime_env()),
+            HashMap::default(),
+            HashMap::default(),
+            HashMap::default(),
+            HashMap::default(),
+            Arc::clone(&self.runtime),
         );
         let batches = pin!(async {
             let rows = execute_stream(plan, Arc::new(context)).map_err(from_datafusion)?;

@@ -3,6 +3,7 @@
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use futures::TryStreamExt;
 use longshore_storage::Datum;
+use longshore_testing::Random;
 
 use super::Kept;
 use crate::prepared::Prepared;
@@ -54,27 +55,18 @@ const QUERIES: &[(&str, bool)] = &[
     ("SELECT id, row_number() OVER (ORDER BY n) AS r FROM t WHERE id IN ($1, $2)", false),
 ];
 
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
+fn number(random: &mut Random) -> Datum<'static> {
+    match random.below(12) {
+        0 => Datum::Null,
+        1 => Datum::I64(-1),
+        2 => Datum::I64(ROWS),
+        3..8 => Datum::I64(random.below(20) as i64),
+        _ => Datum::I64(random.below(ROWS as usize) as i64),
     }
+}
 
-    fn number(&mut self) -> Datum<'static> {
-        match self.below(12) {
-            0 => Datum::Null,
-            1 => Datum::I64(-1),
-            2 => Datum::I64(ROWS),
-            3..8 => Datum::I64(self.below(20) as i64),
-            _ => Datum::I64(self.below(ROWS as u64) as i64),
-        }
-    }
-
-    fn text(&mut self) -> Datum<'static> {
-        [Datum::Null, Datum::Text("a"), Datum::Text("b"), Datum::Text("a%"), Datum::Text("")][self.below(5) as usize]
-    }
+fn text(random: &mut Random) -> Datum<'static> {
+    random.pick(&[Datum::Null, Datum::Text("a"), Datum::Text("b"), Datum::Text("a%"), Datum::Text("")])
 }
 
 async fn run(session: &mut Session, sql: &str) {
@@ -149,21 +141,22 @@ async fn filled() -> Session {
 #[tokio::test(flavor = "multi_thread")]
 async fn generic_plans_answer_as_others_do() {
     let mut session = filled().await;
-    let mut numbers = Numbers(7);
+    let mut random = Random::new(7);
     let mut generic = 0;
     for (sql, is_ordered) in QUERIES {
         let count = (1..=3).rev().find(|number| sql.contains(&format!("${number}"))).expect("it has parameters");
         let prepared = session.prepare(sql).expect(sql);
         let mut used = false;
         for round in 0..24 {
-            let values = [numbers.number(), numbers.number(), numbers.text()];
+            let values = [number(&mut random), number(&mut random), text(&mut random)];
             let values = &values[..count];
             // An error ends a block.
             let is_block = round % 8 == 5 && !sql.contains('/');
             if is_block {
                 run(&mut session, "BEGIN").await;
-                run(&mut session, &format!("UPDATE t SET n = n + 1 WHERE id = {}", numbers.below(20))).await;
-                run(&mut session, &format!("INSERT INTO u VALUES ({}, 3, 4)", numbers.0 % 1_000_000_007 + 5000)).await;
+                run(&mut session, &format!("UPDATE t SET n = n + 1 WHERE id = {}", random.below(20))).await;
+                run(&mut session, &format!("INSERT INTO u VALUES ({}, 3, 4)", 5000 + random.below(1_000_000_000)))
+                    .await;
             }
             let with_plan = told(session.execute_prepared(&prepared, values).await, *is_ordered).await;
             used |= uses_generic_plan(&prepared);
@@ -171,12 +164,23 @@ async fn generic_plans_answer_as_others_do() {
             let expected = told(session.execute(&literal).await, *is_ordered).await;
             assert_eq!(with_plan, expected, "round {round}: {literal}");
             if is_block {
-                run(&mut session, if numbers.below(2) == 0 { "ROLLBACK" } else { "COMMIT" }).await;
+                run(&mut session, if random.once_in(2) { "ROLLBACK" } else { "COMMIT" }).await;
             }
         }
         generic += usize::from(used);
     }
     assert!(generic >= 26, "{generic} of {} queries had generic plans", QUERIES.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_does_not_serve_some_values_stays_for_others() {
+    let mut session = filled().await;
+    let prepared = session.prepare("SELECT count(*) + 0 AS c FROM t WHERE id > $1").expect("it is one");
+    for (id, expected) in [(2990, "| 9 |"), (2991, "| 8 |"), (5, "| 2994 |"), (6, "| 2993 |"), (2992, "| 7 |")] {
+        let rows = session.execute_prepared(&prepared, &[Datum::I64(id)]).await;
+        assert_eq!(told(rows, true).await, expected);
+        assert_eq!(uses_generic_plan(&prepared), id != 2990, "{id}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
