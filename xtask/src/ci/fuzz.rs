@@ -52,7 +52,7 @@ fn fuzz(arguments: &[&str]) -> Result<(), String> {
     command.args(arguments).env("RUSTC_BOOTSTRAP", "1");
     // A thread that is just ending looks like a leak, and a leak is not what is looked for.
     command.env("ASAN_OPTIONS", "detect_leaks=0");
-    // What finds bugs in seconds is that targets run at all, and most of the time goes into compiling them.
+    // In a run of seconds, most of the time goes into compiling.
     if std::env::var_os("LONGSHORE_FUZZ_SECONDS").is_none() {
         command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
     }

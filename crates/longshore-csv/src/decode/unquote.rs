@@ -7,6 +7,7 @@ use super::Heap;
 use super::column::{NullHead, Settings};
 use super::simd_level::SimdLevel;
 use super::target::VIEW_INLINE_BYTES_MAX;
+use crate::scan::portable::prefix_xor;
 use crate::{PADDING, Rows};
 
 /// Long fields in quotes that are escaped by doubling.
@@ -92,17 +93,10 @@ unsafe fn unquote<T: SimdLevel>(field: *const u8, len: usize, quote: u8, to: *mu
     written
 }
 
-/// Each bit and all below it, by exclusive or: set from each odd bit to the one behind it.
-#[inline(always)]
-fn prefix_xor(mut bits: u64) -> u64 {
-    for shift in [1, 2, 4, 8, 16, 32] {
-        bits ^= bits << shift;
-    }
-    bits
-}
-
 #[cfg(test)]
 mod tests {
+    use longshore_testing::Random;
+
     use super::*;
     use crate::Dialect;
     use crate::decode::quoted;
@@ -111,15 +105,11 @@ mod tests {
     use crate::decode::simd_level::{Avx2, Avx512};
 
     fn check<T: SimdLevel>() {
-        let (mut random, mut scratch) = (1_u64, Vec::new());
-        let mut below = |bound: u64| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (random >> 33) % bound
-        };
+        let (mut random, mut scratch) = (Random::new(1), Vec::new());
         for _ in 0..20_000 {
-            let (len, quotes) = (below(300) as usize, 1 + below(20));
-            let mut field: Vec<u8> =
-                (0..len).map(|_| if below(quotes) == 0 { b'"' } else { b'a' + below(26) as u8 }).collect();
+            let (len, quotes) = (random.below(300), 1 + random.below(20));
+            let mut byte = || if random.once_in(quotes) { b'"' } else { b'a' + random.below(26) as u8 };
+            let mut field: Vec<u8> = (0..len).map(|_| byte()).collect();
             // Quotes in the padding count for nothing.
             field.resize(len + PADDING, b'"');
             let mut stored = vec![0; len + PADDING];

@@ -26,6 +26,15 @@ fn zero_bytes(word: u64) -> u64 {
     !(((word & !HIGH) + !HIGH) | word) & HIGH
 }
 
+/// As [`Block::prefix_xor`].
+#[inline(always)]
+pub(crate) fn prefix_xor(mut bits: u64) -> u64 {
+    for distance in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << distance;
+    }
+    bits
+}
+
 impl Block for PortableBlock {
     #[inline(always)]
     unsafe fn load(text: *const u8) -> PortableBlock {
@@ -60,11 +69,8 @@ impl Block for PortableBlock {
     }
 
     #[inline(always)]
-    fn prefix_xor(self, mut bits: u64) -> u64 {
-        for distance in [1, 2, 4, 8, 16, 32] {
-            bits ^= bits << distance;
-        }
-        bits
+    fn prefix_xor(self, bits: u64) -> u64 {
+        prefix_xor(bits)
     }
 
     #[inline(always)]

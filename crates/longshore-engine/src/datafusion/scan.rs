@@ -36,7 +36,7 @@ use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::execution_plan::SchedulingType;
-use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
+use datafusion::physical_plan::filter_pushdown::FilterPushdownPropagation;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
 use longshore_storage::{Snapshot, VisibleChunk};
@@ -45,7 +45,7 @@ use super::execution::memory::LimitCheck;
 use access::Access;
 use morsels::{MORSEL_ROWS, Morsels};
 use predicate::Predicate;
-use pushdown::{Offer, Projection};
+use pushdown::{Offer, Projection, none_taken};
 use reads::Reads;
 use stream::ScanStream;
 
@@ -232,9 +232,7 @@ impl DataSource for RelationSource {
         _config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn DataSource>>> {
         if self.fetch.is_some() || filters.is_empty() {
-            // A filter above a limit must not choose which rows the limit sees.
-            let answers = vec![PushedDown::No; filters.len()];
-            return Ok(FilterPushdownPropagation::with_parent_pushdown_result(answers));
+            return Ok(none_taken(filters.len()));
         }
         let offer = Offer::of_columns(filters, &self.projection)?;
         let mut source = self.clone();

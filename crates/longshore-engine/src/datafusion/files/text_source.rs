@@ -25,7 +25,7 @@ use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::execution_plan::SchedulingType;
-use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
+use datafusion::physical_plan::filter_pushdown::FilterPushdownPropagation;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::{DisplayFormatType, EmptyRecordBatchStream, ExecutionPlan};
 use futures::Stream;
@@ -38,7 +38,7 @@ use crate::Error;
 use crate::datafusion::errors::external;
 use crate::datafusion::execution::memory::LimitCheck;
 use crate::datafusion::scan::predicate::{CodeAnswers, Predicate, Selection};
-use crate::datafusion::scan::pushdown::{Offer, Projection};
+use crate::datafusion::scan::pushdown::{Offer, Projection, none_taken};
 use crate::text::{TextInput, named_by_inputs};
 
 /// A limit without a predicate up to this many rows is left to one worker, so that the first rows are returned.
@@ -260,9 +260,7 @@ impl DataSource for TextSource {
         _config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn DataSource>>> {
         if self.fetch.is_some() || self.table.checks_all {
-            // A filter above a limit must not choose which rows the limit sees.
-            let answers = vec![PushedDown::No; filters.len()];
-            return Ok(FilterPushdownPropagation::with_parent_pushdown_result(answers));
+            return Ok(none_taken(filters.len()));
         }
         let offer = Offer::of_simple(filters, &self.projection)?;
         let propagation = FilterPushdownPropagation::with_parent_pushdown_result(offer.answers);

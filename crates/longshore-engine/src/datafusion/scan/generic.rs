@@ -31,7 +31,7 @@ use longshore_storage::Relation;
 use super::RelationSource;
 use super::morsels::Morsels;
 use super::predicate::{is_of_one_column, is_simple};
-use super::pushdown::{Offer, Projection};
+use super::pushdown::{Offer, Projection, none_taken};
 use super::table::RelationTable;
 
 /// More rows are left to a plan that is made for them.
@@ -251,9 +251,7 @@ impl DataSource for GenericSource {
         _config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn DataSource>>> {
         if self.fetch.is_some() || filters.is_empty() {
-            // A filter above a limit must not choose which rows the limit sees.
-            let answers = vec![PushedDown::No; filters.len()];
-            return Ok(FilterPushdownPropagation::with_parent_pushdown_result(answers));
+            return Ok(none_taken(filters.len()));
         }
         // What the scan takes is decided by the values that the plan is made with, and looked at again for others.
         let with_values = filters

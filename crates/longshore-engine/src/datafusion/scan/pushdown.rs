@@ -9,10 +9,11 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::datasource::source::DataSource;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{DynamicFilterTracking, PhysicalExpr};
-use datafusion::physical_plan::filter_pushdown::PushedDown;
+use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
 
 use super::predicate::{is_of_one_column, is_simple};
 
@@ -62,6 +63,11 @@ impl Projection {
         })?;
         Ok(transformed.data)
     }
+}
+
+/// The answer of a leaf that takes none of so many filters: one above a limit must not choose which rows the limit sees.
+pub(in crate::datafusion) fn none_taken(filters: usize) -> FilterPushdownPropagation<Arc<dyn DataSource>> {
+    FilterPushdownPropagation::with_parent_pushdown_result(vec![PushedDown::No; filters])
 }
 
 /// What a leaf makes of the filters that are offered to it; expressions are over the table.
