@@ -71,7 +71,7 @@ fn forge(files: &mut Files) {
 /// All values of a relation.
 fn read(relation: &Relation) {
     for piece in relation.snapshot().pieces() {
-        for column in 0..relation.schema().columns().len() {
+        for column in 0..relation.schema().all_columns().len() {
             drop(piece.array(column, 0, piece.rows()));
         }
     }

@@ -57,7 +57,7 @@ fn check(relation: &Relation) {
     }
     for row in rows {
         let mut kept: Vec<Kept> = Vec::new();
-        for column in 0..relation.schema().columns().len() {
+        for column in 0..relation.schema().all_columns().len() {
             kept.push(reader.get_datum(relation, row, column, Kept::of).expect("the row is there"));
         }
         let values: Vec<Datum<'_>> = kept.iter().map(Kept::datum).collect();
