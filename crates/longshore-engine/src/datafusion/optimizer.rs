@@ -11,6 +11,7 @@ mod empty_relations;
 mod equal_columns;
 mod filter_projections;
 mod filter_pushdown;
+pub(super) mod found_keys;
 mod functional_dependencies;
 mod groups;
 mod growing_windows;
@@ -18,7 +19,7 @@ pub(super) mod in_lists;
 mod in_place_of;
 mod join_keys;
 mod null_padded;
-mod order_properties;
+pub(super) mod order_properties;
 mod single_distinct;
 mod skipped_rows;
 mod unions_in_order;
@@ -45,6 +46,7 @@ use correct_order::CorrectOrderProperties;
 use correlated::UniqueCorrelatedColumns;
 use filter_projections::{MOVES_PROJECTIONS, TakeProjectionsOutOfFilters};
 use filter_pushdown::FilterPushdown;
+use found_keys::JoinByIndex;
 use functional_dependencies::{NoDependenciesOfJoins, USE_DEPENDENCIES};
 use in_place_of::InPlaceOf;
 use values::ValuesOfTheirColumns;
@@ -66,6 +68,9 @@ const LOGICAL_NEEDED: [&str; 7] = [
 /// Physical rules without which some plans cannot be run, or give rows in another order than is asked for.
 const PHYSICAL_NEEDED: [&str; 5] =
     ["OutputRequirements", "join_selection", "EnsureRequirements", "EnsureCooperative", "SanityCheckPlan"];
+
+/// The rule after which scans have their filters, but for those that come to be when the plan runs.
+const FILTERS: &str = "FilterPushdown";
 
 /// The rule that leaves out sorts whose order is there already.
 const REMOVES_SORTS: &str = "EnsureRequirements";
@@ -112,14 +117,15 @@ pub(super) fn physical_rules(all: bool) -> Vec<Physical> {
             None => rule,
         }
     };
-    let with_ours_before = |rule: Physical| -> Vec<Physical> {
+    let with_ours = |rule: Physical| -> Vec<Physical> {
         match rule.name() {
             REMOVES_SORTS => vec![Arc::new(CorrectOrderProperties), rule],
             MOVES_PROJECTIONS => vec![Arc::new(TakeProjectionsOutOfFilters), rule],
+            FILTERS => vec![rule, Arc::new(JoinByIndex)],
             _ => vec![rule],
         }
     };
-    PhysicalOptimizer::new().rules.into_iter().filter(is_wanted).map(ours).flat_map(with_ours_before).collect()
+    PhysicalOptimizer::new().rules.into_iter().filter(is_wanted).map(ours).flat_map(with_ours).collect()
 }
 
 #[cfg(test)]

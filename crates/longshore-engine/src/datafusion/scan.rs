@@ -27,6 +27,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics, internal_err};
@@ -39,11 +40,11 @@ use datafusion::physical_plan::execution_plan::SchedulingType;
 use datafusion::physical_plan::filter_pushdown::FilterPushdownPropagation;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
-use longshore_storage::{Snapshot, VisibleChunk};
+use longshore_storage::{Index, Snapshot, VisibleChunk};
 
 use super::execution::memory::LimitCheck;
 use access::Access;
-use morsels::{MORSEL_ROWS, Morsels};
+use morsels::{BATCH_ROWS, MORSEL_ROWS, Morsels};
 use predicate::Predicate;
 use pushdown::{Offer, Projection, none_taken};
 use reads::Reads;
@@ -106,8 +107,27 @@ impl RelationSource {
         self.reads.log(self.predicate.as_deref(), &self.projection.columns);
     }
 
+    /// The rows that it looks at, at most.
+    fn rows_to_read(&self) -> usize {
+        self.access.as_ref().map_or_else(|| self.snapshot.rows() as usize, |access| access.rows)
+    }
+
+    /// The indexes of the relation.
+    pub(super) fn indexes(&self) -> Vec<Arc<Index>> {
+        self.reads.relation().indexes()
+    }
+
+    /// These columns of the table, of all rows at once; it is for few. Nothing is logged.
+    pub(super) fn read(&self, columns: &[usize]) -> Result<Vec<RecordBatch>> {
+        let projection = Projection::new(&self.table, Some(&columns.to_vec()))?;
+        let source = Self { projection, metrics: ExecutionPlanMetricsSet::new(), ..self.clone() };
+        let metrics = BaselineMetrics::new(&source.metrics, 0);
+        let morsels = Arc::new(Morsels::new(&source));
+        ScanStream::new(&source, morsels, BATCH_ROWS, metrics, LimitCheck::none()).into_batches()
+    }
+
     /// Leaves out rows for which one of `filters` is not true, which are over the table; an index may find those that are left.
-    fn filter(&mut self, filters: Vec<Arc<dyn PhysicalExpr>>) -> Result<()> {
+    pub(super) fn filter(&mut self, filters: Vec<Arc<dyn PhysicalExpr>>) -> Result<()> {
         let before = self.predicate.iter().flat_map(|predicate| predicate.conjuncts().map(Arc::clone));
         let predicate = Predicate::new(before.chain(filters), &self.table)?;
         self.access = Access::choose(&self.reads, &self.snapshot, &predicate).map(Arc::new);

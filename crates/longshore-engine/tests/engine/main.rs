@@ -7,6 +7,7 @@ mod dialects;
 mod embedded;
 mod in_situ;
 mod indexes;
+mod join_by_index;
 mod literals;
 mod on_codes;
 mod options;

@@ -22,7 +22,7 @@ pub(crate) fn open(config: Config) -> Arc<Database> {
 pub(crate) async fn run(session: &mut Session, sql: &str) -> Result<Vec<String>, Error> {
     match Box::pin(session.execute(sql)).await? {
         Outcome::Done { tag, .. } => Ok(vec![tag]),
-        Outcome::Rows(rows) => Ok(rows.try_collect::<Vec<_>>().await?.iter().flat_map(lines).collect()),
+        Outcome::Rows(rows) => Ok(rows.try_collect::<Vec<_>>().await?.iter().flat_map(text_lines).collect()),
     }
 }
 
@@ -46,7 +46,8 @@ pub(crate) async fn fails(session: &mut Session, sql: &str) -> String {
     }
 }
 
-fn lines(batch: &RecordBatch) -> Vec<String> {
+/// The rows of a batch as [`run`] tells them.
+pub(crate) fn text_lines(batch: &RecordBatch) -> Vec<String> {
     let options = FormatOptions::default().with_null("-");
     let arrays: Vec<_> = batch.columns().iter().map(written).collect();
     let columns: Vec<_> =

@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::common::{DataFusionError, Result};
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
+use datafusion::execution::memory_pool::{
+    MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation, UnboundedMemoryPool,
+};
 use datafusion::execution::{SessionState, TaskContext};
 use datafusion::prelude::SessionConfig;
 use longshore_storage::Memory;
@@ -116,6 +118,12 @@ pub(in crate::datafusion) struct LimitCheck(MemoryReservation);
 impl LimitCheck {
     pub(in crate::datafusion) fn new(context: &TaskContext) -> Self {
         Self(MemoryConsumer::new("the query has allocated more").register(context.memory_pool()))
+    }
+
+    /// Of no limit.
+    pub(in crate::datafusion) fn none() -> Self {
+        let pool: Arc<dyn MemoryPool> = Arc::new(UnboundedMemoryPool::default());
+        Self(MemoryConsumer::new("a few rows").register(&pool))
     }
 
     /// # Errors

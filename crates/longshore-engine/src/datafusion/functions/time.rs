@@ -9,7 +9,7 @@ pub(in crate::datafusion) mod aggregates;
 mod arithmetic;
 mod calls;
 pub(in crate::datafusion) mod casts;
-mod clock;
+pub(in crate::datafusion) mod clock;
 mod constructors;
 mod extract;
 mod formatting;

@@ -35,6 +35,7 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::union::UnionExec;
 
+use super::order_properties::CorrectedExec;
 use crate::datafusion::scan::predicate::is_simple;
 
 type Filter = Arc<dyn PhysicalExpr>;
@@ -168,7 +169,7 @@ fn over(filter: &Filter, origins: &[Option<Filter>]) -> Result<Option<Filter>> {
 
 /// What each column that `node` returns is over the columns of its input `child`, which stands at `place`; `None` where
 /// it is nothing that a filter could be evaluated on, or if filters cannot pass at all.
-fn origins(node: &dyn ExecutionPlan, place: usize, child: &Plan) -> Option<Vec<Option<Filter>>> {
+pub(super) fn origins(node: &dyn ExecutionPlan, place: usize, child: &Plan) -> Option<Vec<Option<Filter>>> {
     if node.fetch().is_some() {
         // A filter must not choose among the rows that a limit sees.
         return None;
@@ -182,6 +183,7 @@ fn origins(node: &dyn ExecutionPlan, place: usize, child: &Plan) -> Option<Vec<O
         || node.is::<UnionExec>()
         || node.is::<CooperativeExec>()
         || node.is::<BufferExec>()
+        || node.is::<CorrectedExec>()
     {
         Some(all().collect())
     } else if let Some(filter) = node.downcast_ref::<FilterExec>() {

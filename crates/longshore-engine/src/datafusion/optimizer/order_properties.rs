@@ -66,7 +66,7 @@ pub(super) struct Correction {
 
 /// The rows of its input, with corrected properties.
 #[derive(Debug)]
-struct CorrectedExec {
+pub(in crate::datafusion) struct CorrectedExec {
     input: Plan,
     correction: Correction,
     properties: Arc<PlanProperties>,

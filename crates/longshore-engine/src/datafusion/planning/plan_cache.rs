@@ -26,7 +26,7 @@ use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Result, internal_datafusion_err, internal_err};
+use datafusion::common::{DFSchema, Result, internal_datafusion_err, internal_err};
 use datafusion::datasource::{MemTable, TableType, provider_as_source, source_as_provider};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -39,9 +39,10 @@ use sqlparser::ast::{self, Statement};
 pub(in crate::datafusion) use generic_plan::GenericPlan;
 use generic_plan::GenericPlans;
 use given::Given;
-use placeholders::Written;
+use placeholders::{Written, with_clocks};
 pub(in crate::datafusion) use placeholders::{rewritten, untyped, with_types, without_casts};
 
+use super::expressions::simplified;
 use super::names::{Names, name_of};
 use super::plan::{optimized_insert, reads_only, rows_of_insert};
 use super::planner::{Optimized, Planner};
@@ -163,7 +164,7 @@ impl Planner {
             plan = typed;
         }
         let is_insert = matches!(statement, Statement::Insert(_));
-        Plan::of(&plan, &self.state, is_insert).ok().flatten().map_or(Keep::Never, |plan| Keep::Plan(Arc::new(plan)))
+        Plan::of(plan, &self.state, is_insert).ok().flatten().map_or(Keep::Never, |plan| Keep::Plan(Arc::new(plan)))
     }
 
     /// The plan of `statement` with its placeholders, of an INSERT that of its rows; `None` if there is none.
@@ -214,7 +215,8 @@ impl PlanCache {
 
 impl Plan {
     /// The plan to keep of one that is not optimized yet, if it can be kept.
-    pub(in crate::datafusion) fn of(plan: &LogicalPlan, state: &SessionState, is_insert: bool) -> Result<Option<Self>> {
+    pub(in crate::datafusion) fn of(plan: LogicalPlan, state: &SessionState, is_insert: bool) -> Result<Option<Self>> {
+        let plan = &with_clocks(plan)?;
         let (is_timeless, has_own_functions) = functions(plan)?;
         if !is_timeless {
             return Ok(None);
@@ -264,7 +266,9 @@ impl Plan {
             return Ok(Bound::Stale);
         }
         let tree = if self.has_own_functions { with_functions_of(planner, tree.data)? } else { tree.data };
-        let Some(tree) = with_values(tree, &Given::new(planner, values))? else { return Ok(Bound::Unfit) };
+        let Some(tree) = with_values(tree, &Given::new(values, planner.transaction.time()), &planner.state)? else {
+            return Ok(Bound::Unfit);
+        };
         Ok(Bound::Plan(Box::new(Optimized { tree, projects_last: self.optimized.projects_last })))
     }
 }
@@ -372,9 +376,10 @@ fn with_functions_of(planner: &Planner, plan: LogicalPlan) -> Result<LogicalPlan
 
 /// The plan with `values` in the place of its placeholders; `None` if one of them is not the same value in the type of its
 /// placeholder.
-fn with_values(plan: LogicalPlan, given: &Given<'_>) -> Result<Option<LogicalPlan>> {
+fn with_values(plan: LogicalPlan, given: &Given<'_>, state: &SessionState) -> Result<Option<LogicalPlan>> {
     let mut fit = true;
     let plan = plan.transform_up_with_subqueries(|node| {
+        let is_limit = matches!(node, LogicalPlan::Limit(_));
         let names = NamePreserver::new(&node);
         let node = node.map_expressions(|expr| {
             if !expr.exists(|part| Ok(matches!(part, Expr::Placeholder(_))))? {
@@ -392,6 +397,9 @@ fn with_values(plan: LogicalPlan, given: &Given<'_>) -> Result<Option<LogicalPla
                 }
                 other => Ok(Transformed::no(other)),
             })?;
+            if is_limit {
+                return expr.map_data(|expr| simplified(state, expr, &DFSchema::empty()));
+            }
             Ok(expr.update_data(|expr| name.restore(expr)))
         })?;
         // A value that is not NULL makes its column one without NULL.

@@ -45,7 +45,7 @@ impl Queries {
             names.define(name, Arc::new(RelationTable::with_rows(table, transaction)));
         }
         let mut rows = None;
-        if plan.bind(&names, &parameters.values)? {
+        if plan.bind(&names, &parameters.values, transaction.time())? {
             if transaction.logs_reads() {
                 plan.log_reads();
             }

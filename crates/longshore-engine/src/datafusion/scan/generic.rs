@@ -5,6 +5,7 @@
 //! with them, a plan that is made for the values is the better one.
 //! Not here: the plans (`planning/plan_cache/generic_plan.rs`).
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -44,7 +45,7 @@ pub(in crate::datafusion) type ValueOf = fn(&Arc<dyn PhysicalExpr>) -> Option<Sc
 
 /// What the scans of one plan are bound to, by their numbers.
 #[derive(Default)]
-pub(in crate::datafusion) struct BoundScans(Mutex<Vec<Option<RelationSource>>>);
+pub(in crate::datafusion) struct BoundScans(Mutex<HashMap<usize, RelationSource>>);
 
 impl fmt::Debug for BoundScans {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,13 +54,22 @@ impl fmt::Debug for BoundScans {
 }
 
 impl BoundScans {
-    fn scans(&self) -> MutexGuard<'_, Vec<Option<RelationSource>>> {
+    fn scans(&self) -> MutexGuard<'_, HashMap<usize, RelationSource>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Binds them; false where one is to read too many rows.
+    pub(in crate::datafusion) fn set(&self, sources: HashMap<usize, RelationSource>) -> bool {
+        let is_served = sources.values().all(|source| source.rows_to_read() <= ROWS_MAX);
+        if is_served {
+            *self.scans() = sources;
+        }
+        is_served
     }
 
     /// Logs what all of them read.
     pub(in crate::datafusion) fn log(&self) {
-        self.scans().iter().flatten().for_each(RelationSource::log);
+        self.scans().values().for_each(RelationSource::log);
     }
 
     /// Lets go of the rows.
@@ -157,11 +167,17 @@ impl GenericSource {
         self.number
     }
 
-    /// Binds it to the rows of `table`; false where it is another table now, or these are too many rows.
-    pub(in crate::datafusion) fn bind(&self, table: &RelationTable) -> Result<bool> {
+    /// What it returns.
+    pub(in crate::datafusion) fn projection(&self) -> &Projection {
+        &self.projection
+    }
+
+    /// The scan of the rows of `table` with the values that parameters have now; `None` where it is another table now, or a
+    /// filter is none for a scan with these values.
+    pub(in crate::datafusion) fn with_rows(&self, table: &RelationTable) -> Result<Option<RelationSource>> {
         let is_same = self.relation.upgrade().is_some_and(|relation| Arc::ptr_eq(&relation, table.relation()));
         if !is_same || table.schema() != self.table {
-            return Ok(false);
+            return Ok(None);
         }
         let mut source = table.source(self.projection.clone(), self.fetch, 1);
         if !self.filters.is_empty() {
@@ -169,20 +185,11 @@ impl GenericSource {
                 self.filters.iter().map(|filter| self.with_values(filter, &self.table)).collect::<Result<Vec<_>>>()?;
             // What a scan takes of one value, it may not of another.
             if !filters.iter().all(|filter| is_simple(filter) || is_of_one_column(filter)) {
-                return Ok(false);
+                return Ok(None);
             }
             source.filter(filters)?;
         }
-        let rows = source.access.as_ref().map_or_else(|| table.rows(), |access| access.rows);
-        if rows > ROWS_MAX {
-            return Ok(false);
-        }
-        let mut bound = self.bound.scans();
-        if bound.len() <= self.number {
-            bound.resize(self.number + 1, None);
-        }
-        bound[self.number] = Some(source);
-        Ok(true)
+        Ok(Some(source))
     }
 
     /// `filter`, which is over columns of this `schema`, with the values that its parameters have now.
@@ -201,7 +208,7 @@ impl GenericSource {
 
 impl DataSource for GenericSource {
     fn open(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let source = self.bound.scans().get(self.number).cloned().flatten();
+        let source = self.bound.scans().get(&self.number).cloned();
         let Some(source) = source else {
             return internal_err!("the scan of {} was opened before it was bound", self.name);
         };

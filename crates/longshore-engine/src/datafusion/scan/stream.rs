@@ -70,6 +70,15 @@ impl ScanStream {
         }
     }
 
+    /// All that it returns.
+    pub(in crate::datafusion) fn into_batches(mut self) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        while !self.ended {
+            batches.extend(self.step()?);
+        }
+        Ok(batches)
+    }
+
     /// Looks at the next run of rows; returns a batch if one is ready.
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         if let Some(batch) = self.gathered.next_completed_batch() {

@@ -13,6 +13,7 @@ use datafusion::logical_expr::{
 use super::casts::{self, Modifier};
 use super::kinds::Kind;
 use super::session::{self, SessionTime};
+use crate::transaction::StatementTime;
 
 /// Which moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,21 +46,31 @@ pub(super) fn functions() -> impl Iterator<Item = ScalarUDF> {
     })
 }
 
+/// The name of a function without arguments that gives the time at which the transaction began, if `function` is one.
+pub(in crate::datafusion) fn of_transaction(function: &ScalarUDF) -> Option<&'static str> {
+    let clock = function.inner().downcast_ref::<Clock>()?;
+    (clock.moment == Moment::Transaction).then_some(clock.name)
+}
+
+/// What the function of this name gives in a statement, if it is one of those; it has no arguments.
+pub(in crate::datafusion) fn value_in(name: &str, time: &StatementTime) -> Option<ScalarValue> {
+    let (_, _, kind) = CLOCKS.iter().find(|(known, moment, _)| *known == name && *moment == Moment::Transaction)?;
+    value(*kind, time.began, Modifier::None, &SessionTime::known(time)).ok()
+}
+
+/// A moment as a value of `kind`.
+fn value(kind: Kind, micros: i64, digits: Modifier, session: &SessionTime<'_>) -> Result<ScalarValue> {
+    let now = ScalarValue::TimestampMicrosecond(Some(micros), Some("UTC".into()));
+    let array = casts::convert(&now.to_array()?, kind, digits, session)?;
+    ScalarValue::try_from_array(&array, 0)
+}
+
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Clock {
     name: &'static str,
     moment: Moment,
     kind: Kind,
     signature: Signature,
-}
-
-impl Clock {
-    /// The value at a moment; `args` may have the digits of fractions of a second.
-    fn value(&self, micros: i64, digits: Modifier, session: &SessionTime<'_>) -> Result<ScalarValue> {
-        let now = ScalarValue::TimestampMicrosecond(Some(micros), Some("UTC".into()));
-        let array = casts::convert(&now.to_array()?, self.kind, digits, session)?;
-        ScalarValue::try_from_array(&array, 0)
-    }
 }
 
 /// The digits that are asked for.
@@ -105,7 +116,7 @@ impl ScalarUDFImpl for Clock {
         };
         match moment {
             Some(micros) => {
-                let value = self.value(micros, digits, &SessionTime::of(options))?;
+                let value = value(self.kind, micros, digits, &SessionTime::of(options))?;
                 Ok(ExprSimplifyResult::Simplified(Expr::Literal(value, None)))
             }
             None => Ok(ExprSimplifyResult::Original(args)),
@@ -124,6 +135,6 @@ impl ScalarUDFImpl for Clock {
             [ColumnarValue::Scalar(value)] => digits(Some(value)),
             _ => Modifier::None,
         };
-        self.value(micros, digits, &session).map(ColumnarValue::Scalar)
+        value(self.kind, micros, digits, &session).map(ColumnarValue::Scalar)
     }
 }

@@ -72,6 +72,11 @@ impl<'a> SessionTime<'a> {
         Self { settings, now }
     }
 
+    /// What a statement knows.
+    pub(in crate::datafusion) fn known(time: &'a StatementTime) -> Self {
+        Self { settings: &time.settings, now: time.began }
+    }
+
     /// What is known by these settings alone.
     pub(in crate::datafusion) fn with(settings: &'a Settings) -> Self {
         Self { settings, now: clock() }

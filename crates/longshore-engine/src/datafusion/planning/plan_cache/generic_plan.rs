@@ -3,7 +3,8 @@
 //! To make a physical plan takes several times as long as to run one that reads few rows. So the second execution of a
 //! prepared query makes one with parameters in the place of values, for one thread, and later ones run that. Where it
 //! reads many rows with some values, such an execution makes a plan of its own, as one of a query that was never prepared
-//! does. A plan is used by one execution at a time; there are as many as there were executions at the same time.
+//! does; so does one that has another value where operators take values when they are made: in LIMIT, in aggregates, in window
+//! functions. A plan is used by one execution at a time; there are as many as there were executions at the same time.
 //! Not here: how scans get to know what they read (`scan/generic.rs`), parameters (`parameter`).
 
 use std::collections::HashMap;
@@ -12,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::{provider_as_source, source_as_provider};
@@ -46,10 +47,15 @@ use super::{Plan, TableStub};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::complexity;
 use crate::datafusion::execution::sizes::Planning;
+use crate::datafusion::optimizer::found_keys::{KeyJoin, choose_rows, key_joins};
+use crate::datafusion::optimizer::order_properties::CorrectedExec;
+use crate::datafusion::planning::expressions::simplified;
 use crate::datafusion::planning::names::{Names, name_of};
 use crate::datafusion::planning::planner::Planner;
+use crate::datafusion::scan::RelationSource;
 use crate::datafusion::scan::generic::{BoundScans, GenericSource, GenericTable};
 use crate::datafusion::scan::table::RelationTable;
+use crate::transaction::StatementTime;
 use crate::{Error, RowStream, TypeId, panics};
 
 /// The most operators that stand on each other.
@@ -79,14 +85,15 @@ pub(in crate::datafusion) struct GenericPlan {
     /// The names of its tables, by the numbers of its scans.
     tables: Vec<String>,
     parameters: Vec<Placeholder>,
+    /// Parameters that must have the values that the plan was made with.
+    fixed: Vec<(Placeholder, ScalarValue)>,
     values: Arc<Values>,
     bound: Arc<BoundScans>,
+    joins: Vec<KeyJoin>,
     /// The settings that it was made with. Not the whole state: that knows the transaction and its rows.
     config: SessionConfig,
     session_id: String,
     runtime: Arc<RuntimeEnv>,
-    /// Whether a time without a zone is one in UTC to its sessions.
-    is_utc: bool,
     /// The schema of its rows as they are told, and the types of their columns.
     schema: SchemaRef,
     types: Arc<[TypeId]>,
@@ -140,13 +147,19 @@ impl GenericPlan {
             return None;
         }
         let (of_plan, bound) = (Arc::<Values>::default(), Arc::<BoundScans>::default());
-        let mut making =
-            Making { planner, values: &of_plan, bound: &bound, tables: Vec::new(), parameters: Vec::new() };
+        let given = Given::new(values, planner.transaction.time());
+        let mut making = Making {
+            planner,
+            given: &given,
+            values: &of_plan,
+            bound: &bound,
+            tables: Vec::new(),
+            parameters: Vec::new(),
+            fixed: Vec::new(),
+        };
         let tree = making.generic(kept.optimized.tree.clone()).ok().flatten()?;
-        let Making { tables, parameters, .. } = making;
-        let given = Given::new(planner, values);
+        let Making { tables, parameters, fixed, .. } = making;
         of_plan.set(scalars(&parameters, &given)?);
-        let is_utc = given.is_utc;
         let mut state = planner.state.clone();
         let options = state.config_mut().options_mut();
         options.execution.target_partitions = 1;
@@ -163,6 +176,8 @@ impl GenericPlan {
         if !is_known || scans != (0..tables.len()).collect::<Vec<_>>() {
             return None;
         }
+        let joins =
+            key_joins(&plan, &|node| source_of(node).map(|source| (source.number(), source.projection().clone())));
         let schema = told(plan.schema());
         let (config, session_id) = (state.config().clone(), state.session_id().to_owned());
         let runtime = Arc::clone(state.runtime_env());
@@ -170,32 +185,61 @@ impl GenericPlan {
             plan,
             tables,
             parameters,
+            fixed,
             values: of_plan,
             bound,
+            joins,
             config,
             session_id,
             runtime,
-            is_utc,
             schema,
             types,
         })
     }
 
-    /// Binds it to the rows that `names` stand for and to `values`; false where it does not serve these.
-    pub(in crate::datafusion) fn bind(&self, names: &Names, values: &[Datum<'_>]) -> Result<bool, Error> {
-        let given = Given { values, is_utc: self.is_utc };
+    /// Binds it to the rows that `names` stand for and to `values`, in a statement that knows this of `time`; false where it
+    /// does not serve these.
+    pub(in crate::datafusion) fn bind(
+        &self,
+        names: &Names,
+        values: &[Datum<'_>],
+        time: StatementTime,
+    ) -> Result<bool, Error> {
+        let given = Given::new(values, time);
+        if self.fixed.iter().any(|(parameter, value)| given.value_of(parameter).as_ref() != Some(value)) {
+            return Ok(false);
+        }
         let Some(values) = scalars(&self.parameters, &given) else { return Ok(false) };
         self.values.set(values);
-        self.bind_scans(&self.plan, names).map_err(from_datafusion)
+        self.bind_scans(names).map_err(from_datafusion)
     }
 
-    fn bind_scans(&self, node: &Arc<dyn ExecutionPlan>, names: &Names) -> Result<bool> {
-        if let Some(source) = source_of(node) {
-            let table = self.tables.get(source.number()).and_then(|name| names.lookup(name));
-            return table.as_ref().and_then(|table| table.downcast_ref()).map_or(Ok(false), |table| source.bind(table));
+    fn bind_scans(&self, names: &Names) -> Result<bool> {
+        let mut sources = HashMap::with_capacity(self.tables.len());
+        if !self.add_sources(&self.plan, names, &mut sources)? {
+            return Ok(false);
+        }
+        choose_rows(&mut sources, &self.joins)?;
+        Ok(self.bound.set(sources))
+    }
+
+    /// Adds the scans of `node` and below it, by their numbers; false where there is none for one.
+    fn add_sources(
+        &self,
+        node: &Arc<dyn ExecutionPlan>,
+        names: &Names,
+        sources: &mut HashMap<usize, RelationSource>,
+    ) -> Result<bool> {
+        if let Some(scan) = source_of(node) {
+            let table = self.tables.get(scan.number()).and_then(|name| names.lookup(name));
+            let table = table.as_ref().and_then(|table| table.downcast_ref());
+            let source = table.map_or(Ok(None), |table| scan.with_rows(table))?;
+            let is_there = source.is_some();
+            sources.extend(source.map(|source| (scan.number(), source)));
+            return Ok(is_there);
         }
         for child in node.children() {
-            if !self.bind_scans(child, names)? {
+            if !self.add_sources(child, names, sources)? {
                 return Ok(false);
             }
         }
@@ -265,6 +309,7 @@ fn can_be_run_again(node: &Arc<dyn ExecutionPlan>, scans: &mut Vec<usize>) -> bo
         || node.is::<CoalescePartitionsExec>()
         || node.is::<PlaceholderRowExec>()
         || node.is::<EmptyExec>()
+        || node.is::<CorrectedExec>()
         || node.is::<ScalarSubqueryExec>();
     is_known && node.children().into_iter().all(|child| can_be_run_again(child, scans))
 }
@@ -272,10 +317,12 @@ fn can_be_run_again(node: &Arc<dyn ExecutionPlan>, scans: &mut Vec<usize>) -> bo
 /// A generic plan in the making.
 struct Making<'a> {
     planner: &'a Planner,
+    given: &'a Given<'a>,
     values: &'a Arc<Values>,
     bound: &'a Arc<BoundScans>,
     tables: Vec<String>,
     parameters: Vec<Placeholder>,
+    fixed: Vec<(Placeholder, ScalarValue)>,
 }
 
 impl Making<'_> {
@@ -290,17 +337,23 @@ impl Making<'_> {
             }
             // Its values are computed when the plan is made.
             is_one &= !matches!(node, LogicalPlan::Values(_));
+            let is_limit = matches!(node, LogicalPlan::Limit(_));
             let names = NamePreserver::new(&node);
             let node = node.map_expressions(|expr| {
                 if !expr.exists(|part| Ok(matches!(part, Expr::Placeholder(_))))? {
                     return Ok(Transformed::no(expr));
                 }
                 let name = names.save(&expr);
+                if is_limit {
+                    let state = &self.planner.state;
+                    let limit = self.with_fixed(expr, &mut is_one)?;
+                    return limit.map_data(|limit| simplified(state, limit, &DFSchema::empty()));
+                }
                 let expr = expr.transform_down(|part| match part {
                     // What is constant in these is computed when the plan is made.
                     Expr::AggregateFunction(_) | Expr::WindowFunction(_) => {
-                        is_one &= !part.exists(|part| Ok(matches!(part, Expr::Placeholder(_))))?;
-                        Ok(Transformed::no(part))
+                        let part = self.with_fixed(part, &mut is_one)?;
+                        Ok(Transformed::new(part.data, part.transformed, TreeNodeRecursion::Jump))
                     }
                     Expr::InList(list) => Ok(Transformed::yes(compared_one_by_one(list))),
                     Expr::Placeholder(placeholder) => {
@@ -331,6 +384,19 @@ impl Making<'_> {
         let generic = GenericTable::new(self.tables.len(), table, self.bound, value_of);
         self.tables.push(name);
         Ok((TableScan { source: provider_as_source(Arc::new(generic)), ..scan }, true))
+    }
+
+    /// `expr` with the values that its parameters have now; `is_one` becomes false where one has none.
+    fn with_fixed(&mut self, expr: Expr, is_one: &mut bool) -> Result<Transformed<Expr>> {
+        expr.transform_up(|part| {
+            let Expr::Placeholder(placeholder) = part else { return Ok(Transformed::no(part)) };
+            let Some(value) = self.given.value_of(&placeholder) else {
+                *is_one = false;
+                return Ok(Transformed::no(Expr::Placeholder(placeholder)));
+            };
+            self.fixed.push((placeholder, value.clone()));
+            Ok(Transformed::yes(Expr::Literal(value, None)))
+        })
     }
 
     fn parameter(&mut self, placeholder: &Placeholder) -> Option<Expr> {

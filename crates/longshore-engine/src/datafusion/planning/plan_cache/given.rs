@@ -1,4 +1,5 @@
-//! Values that an execution gives, in the types of a plan's placeholders.
+//! Values that an execution gives, in the types of a plan's placeholders: those of its parameters, and the time of its
+//! transaction.
 //!
 //! A value that would be another one there, or that means something else to a session, is none: such an execution is planned
 //! as if nothing had been prepared.
@@ -10,25 +11,30 @@ use longshore_storage::Datum;
 use longshore_value::decimal;
 use longshore_value::text::trim_char;
 
+use crate::datafusion::functions::time::clock;
 use crate::datafusion::planning::bpchar;
-use crate::datafusion::planning::planner::Planner;
 use crate::sql::parameters;
+use crate::transaction::StatementTime;
 
 /// What an execution gives for placeholders.
 pub(super) struct Given<'a> {
-    pub(super) values: &'a [Datum<'a>],
+    values: &'a [Datum<'a>],
+    time: StatementTime,
     /// Whether a time without a zone is one in UTC.
-    pub(super) is_utc: bool,
+    is_utc: bool,
 }
 
 impl<'a> Given<'a> {
-    pub(super) fn new(planner: &Planner, values: &'a [Datum<'a>]) -> Self {
-        Self { values, is_utc: planner.transaction.time().settings.zone.fixed_offset() == Some(0) }
+    /// Values for parameters, in a statement that knows this of time.
+    pub(super) fn new(values: &'a [Datum<'a>], time: StatementTime) -> Self {
+        let is_utc = time.settings.zone.fixed_offset() == Some(0);
+        Self { values, time, is_utc }
     }
 
     /// The value of a placeholder; `None` if it is not the same value in its type.
     pub(super) fn value_of(&self, placeholder: &Placeholder) -> Option<ScalarValue> {
-        let number: usize = placeholder.id.strip_prefix('$')?.parse().ok()?;
+        let name = placeholder.id.strip_prefix('$')?;
+        let Ok(number) = name.parse::<usize>() else { return clock::value_in(name, &self.time) };
         let data_type = placeholder.field.as_ref()?.data_type();
         match *self.values.get(number.checked_sub(1)?)? {
             Datum::Text(text) if bpchar::is_bpchar(placeholder) => scalar(Datum::Text(trim_char(text)), data_type),

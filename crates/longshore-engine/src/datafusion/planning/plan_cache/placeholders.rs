@@ -5,7 +5,9 @@
 //! of which nothing is known has the type that PREPARE has declared, or that of the first value that it is given.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use datafusion::arrow::datatypes::Field;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr::Placeholder;
@@ -15,6 +17,7 @@ use longshore_storage::Datum;
 use sqlparser::ast;
 
 use super::Parameters;
+use crate::datafusion::functions::time::clock;
 use crate::sql::build;
 use crate::sql::parameters;
 
@@ -45,6 +48,27 @@ pub(in crate::datafusion) fn without_casts(plan: LogicalPlan) -> Result<LogicalP
                     }
                 },
                 other => Ok(Transformed::no(other)),
+            })?;
+            Ok(expr.update_data(|expr| name.restore(expr)))
+        })
+    })?;
+    Ok(plan.data)
+}
+
+/// The plan with placeholders for functions that give the time of its transaction: `$now` for `now()`.
+pub(super) fn with_clocks(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = plan.transform_up_with_subqueries(|node| {
+        let names = NamePreserver::new(&node);
+        node.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let expr = expr.transform_up(|part| match &part {
+                Expr::ScalarFunction(call) if call.args.is_empty() => {
+                    let Some(clock) = clock::of_transaction(&call.func) else { return Ok(Transformed::no(part)) };
+                    let field = Field::new(clock, call.func.return_type(&[])?, false);
+                    let placeholder = Placeholder { id: format!("${clock}"), field: Some(Arc::new(field)) };
+                    Ok(Transformed::yes(Expr::Placeholder(placeholder)))
+                }
+                _ => Ok(Transformed::no(part)),
             })?;
             Ok(expr.update_data(|expr| name.restore(expr)))
         })
