@@ -39,7 +39,11 @@ SELECT w, count(*) FROM b WHERE a_id = :k GROUP BY w
 SELECT DISTINCT w FROM b WHERE a_id = :k
 SELECT a.name, b.id, b.w FROM a JOIN b ON b.a_id = a.id WHERE a.id = :k
 SELECT b.id, b.note, a.name FROM b LEFT JOIN a ON a.id = b.a_id WHERE b.id = :k
+SELECT b.id, a.name, t.name FROM b JOIN a ON a.id = b.a_id LEFT JOIN t ON t.k = b.w WHERE b.id = :k
+SELECT a.id, a.name, (SELECT count(*) FROM b WHERE b.a_id = a.id) AS n FROM a WHERE a.id = :k
+SELECT a.id, a.name FROM a WHERE a.id = :k AND EXISTS (SELECT 1 FROM b WHERE b.a_id = a.id AND b.w > 10)
 SELECT id, w FROM b WHERE a_id IN (SELECT id FROM a WHERE id = :k)
+SELECT id, w FROM b WHERE a_id = :k ORDER BY id LIMIT 3 OFFSET 1
 SELECT k, v FROM t WHERE k IN (:k, :k + 1, :k + 2)
 SELECT k, v FROM t WHERE k BETWEEN :k AND :k + 10 ORDER BY k
 SELECT k, v FROM t WHERE k > :k ORDER BY k LIMIT 20

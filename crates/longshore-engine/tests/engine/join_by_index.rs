@@ -9,7 +9,7 @@ use crate::query_support::{ok, open, run, session, text_lines};
 
 /// Rows of each table: few, since joins without a rule go through all pairs of some.
 const ROWS: usize = 400;
-const QUERIES: usize = 1200;
+const QUERIES: usize = 300;
 
 /// Tables that refer to each other, with NULL and with keys that are nowhere.
 async fn fill(session: &mut Session, rows: usize) {
