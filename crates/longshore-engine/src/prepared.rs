@@ -10,7 +10,7 @@ mod point_query;
 mod shapes;
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use longshore_load::Control;
 use longshore_storage::{ColumnType, Datum};
@@ -43,6 +43,8 @@ pub struct Prepared {
     anew: Mutex<Anew>,
     /// What the planner has made of it.
     pub(crate) plans: PlanCache,
+    /// The query as the planner gets it, once someone asked; `None` if there is more to its execution.
+    pub(crate) plain_query: OnceLock<Option<Statement>>,
     /// The role that was last found to be allowed to execute it, and in which state of the catalog.
     allowed: Mutex<Option<(RoleId, u64)>>,
     /// What must stand in no message.
@@ -112,6 +114,7 @@ impl Prepared {
             point_query,
             anew: Mutex::default(),
             plans: PlanCache::default(),
+            plain_query: OnceLock::new(),
             allowed: Mutex::default(),
             secrets,
             asks_for_settings,

@@ -126,9 +126,6 @@ impl Queries {
 
     /// Starts a query, EXPLAIN or SHOW; the rows are made while they are read.
     pub(crate) async fn query(&self, statement: Statement, context: &ExecutionContext<'_>) -> Result<RowStream, Error> {
-        if let Some(rows) = Box::pin(self.run_generic(&statement, &NamedInputs::default(), context)).await? {
-            return Ok(rows);
-        }
         Box::pin(self.run_query(self.planner(context), statement, context)).await
     }
 

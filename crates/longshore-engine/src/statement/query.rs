@@ -24,6 +24,18 @@ pub(super) async fn run_query(context: &Context<'_>, mut query: Box<Query>) -> R
     Ok(Outcome::Rows(if waits { rows.made().await? } else { rows }))
 }
 
+/// The query as the planner gets it ([`run_query`]), if that is all there is to its execution: it changes nothing, locks no
+/// rows and waits for nobody.
+pub(super) fn plain(statement: &Statement) -> Option<Statement> {
+    let Statement::Query(query) = statement else { return None };
+    if !query.locks.is_empty() || refuse::unless_reads_only(query).is_err() || may_wait(statement) {
+        return None;
+    }
+    let mut query = query.clone();
+    repeated::name_apart(&mut query);
+    Some(Statement::Query(query))
+}
+
 /// EXPLAIN of a query.
 pub(super) async fn explain(context: &Context<'_>, explain: Statement) -> Result<Outcome, Error> {
     let (options, statement) = ExplainOptions::of(&explain)?;

@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use longshore_storage::Datum;
 use sqlparser::ast::Expr;
 
+use super::query::plain;
 use super::shaped::point_query_outcome;
 use super::{Context, SessionContext, end_of_transaction, execute_tree, foreign, hint, prepare, rights, setting_calls};
 use crate::datafusion::Parameters;
@@ -63,15 +64,28 @@ pub(crate) async fn execute_prepared(
                     return Ok(outcome);
                 }
             }
-            let texts = match arguments {
-                Arguments::Values(values) => prepared.texts(values.iter().map(|value| literal(*value))),
-                Arguments::Expressions(expressions) => prepared.texts(expressions.iter().cloned()),
-            };
             let of_literals = || {
                 let values: Option<Vec<_>> = literals.as_ref()?.iter().map(Literal::value).collect();
                 prepared.in_declared_types(Cow::Owned(values?))
             };
             let values = values.clone().or_else(of_literals);
+            let plain_query = if prepared.changes_rows() {
+                &None
+            } else {
+                prepared.plain_query.get_or_init(|| plain(&prepared.statement))
+            };
+            if let (Some(query), Some(values)) = (plain_query, &values) {
+                let (plans, types) = (&prepared.plans, &prepared.types);
+                let parameters = Parameters { plans, types, values: values.to_vec(), texts: Vec::new() };
+                let context = Context { parameters: Some(&parameters), ..context };
+                if let Some(rows) = database.queries.query_by_generic_plan(query, &context.execution()).await? {
+                    return Ok(Outcome::Rows(rows));
+                }
+            }
+            let texts = match arguments {
+                Arguments::Values(values) => prepared.texts(values.iter().map(|value| literal(*value))),
+                Arguments::Expressions(expressions) => prepared.texts(expressions.iter().cloned()),
+            };
             let mut statement = prepared.statement.clone();
             let outcome = if let Some(values) = values {
                 let types = &prepared.types;

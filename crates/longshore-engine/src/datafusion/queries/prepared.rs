@@ -19,6 +19,16 @@ use crate::transaction::StatementTransaction;
 use crate::{Error, RowStream};
 
 impl Queries {
+    /// The rows of the prepared query `statement` by a generic plan; `None` where it is to be run by a plan of its own
+    /// ([`Queries::query`]).
+    pub(crate) async fn query_by_generic_plan(
+        &self,
+        statement: &Statement,
+        context: &ExecutionContext<'_>,
+    ) -> Result<Option<RowStream>, Error> {
+        self.run_generic(statement, &NamedInputs::default(), context).await
+    }
+
     /// The rows of a prepared query by a generic plan; `None` where it is run by a plan of its own.
     pub(super) async fn run_generic(
         &self,
