@@ -62,4 +62,5 @@ pub use padded::{PADDING, Padded};
 pub use prefix::{record_start, record_start_fast, survey, unclosed_quote};
 pub use quote_state::{QuoteState, Survey, TextTraits};
 pub use record::{Records, Rows, Shape, ShapeError, ShapeErrorKind};
+pub use scan::enclosed::quotes_enclose_fields;
 pub use scan::{Marks, Scanner};

@@ -9,6 +9,7 @@
 
 pub(crate) mod block;
 pub(crate) mod driver;
+pub mod enclosed;
 pub(crate) mod portable;
 pub(crate) mod quoting;
 

@@ -113,7 +113,7 @@ impl Cursor {
                     let mut defects: Vec<Defect> = errors.into_iter().map(Defect::from).collect();
                     let bytes = records.consumed.min(length);
                     let mut rows = records.rows;
-                    if let Some(defect) = quotes::contradiction(&rows, files.quote_check()) {
+                    if let Some(defect) = quotes::contradiction(&rows, files.quote_check(), files.kernel()) {
                         rows = rows.truncated(defect.row);
                         defects = vec![defect];
                     }

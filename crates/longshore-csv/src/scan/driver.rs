@@ -13,7 +13,7 @@ const PREFETCH_BYTES: usize = 64 << 10;
 
 /// The lowest `count` bits, for `count` below 64.
 #[inline(always)]
-fn low_bits(count: usize) -> u64 {
+pub(super) fn low_bits(count: usize) -> u64 {
     (1 << count) - 1
 }
 
@@ -96,7 +96,7 @@ pub(crate) unsafe fn scan_blocks<B: Block, Q: Quoting, const CARRIAGE_RETURNS: b
 
 /// A copy of up to 63 bytes with zeros behind, which have no role in any dialect.
 #[inline(always)]
-fn zero_padded(rest: &[u8]) -> [u8; BLOCK_BYTES] {
+pub(super) fn zero_padded(rest: &[u8]) -> [u8; BLOCK_BYTES] {
     let mut block = [0; BLOCK_BYTES];
     block[..rest.len()].copy_from_slice(rest);
     block
@@ -186,6 +186,13 @@ macro_rules! entry_points {
         ) -> $crate::Survey {
             // SAFETY: this function enables every feature that the block type needs.
             unsafe { $crate::scan::driver::survey_blocks::<$block, T>(dialect, text) }
+        }
+
+        /// `enclosed::enclose_fields` for this kernel.
+        $(#[target_feature(enable = $features)])?
+        pub(crate) fn quotes_enclose_fields(quote: u8, delimiter: u8, text: &[u8]) -> bool {
+            // SAFETY: this function enables every feature that the block type needs.
+            unsafe { $crate::scan::enclosed::enclose_fields::<$block>(quote, delimiter, text) }
         }
 
         /// `driver::first_line_end` for this kernel.
