@@ -57,6 +57,20 @@ pub(crate) trait Block: Copy {
     }
 }
 
+/// The lowest `count` bits, for `count` below 64.
+#[inline(always)]
+pub(super) fn low_bits(count: usize) -> u64 {
+    (1 << count) - 1
+}
+
+/// A copy of up to 63 bytes with zeros behind, which have no role in any dialect.
+#[inline(always)]
+pub(super) fn zero_padded(rest: &[u8]) -> [u8; BLOCK_BYTES] {
+    let mut block = [0; BLOCK_BYTES];
+    block[..rest.len()].copy_from_slice(rest);
+    block
+}
+
 /// [`Block::flatten`] by counting trailing zeros, eight marks at a time so that few branches depend on the text.
 ///
 /// # Safety

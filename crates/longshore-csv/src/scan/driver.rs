@@ -3,19 +3,13 @@
 //! The loops are inlined into the entry points of a kernel, whose features they then may use.
 
 use super::Marks;
-use super::block::{BLOCK_BYTES, Block};
+use super::block::{BLOCK_BYTES, Block, low_bits, zero_padded};
 use super::quoting::{Quoting, Transitions};
 use crate::{Dialect, Padded, QuoteState, Survey, TextTraits};
 
 /// How far ahead of the block in work memory is asked for. Far enough to hide the latency of DRAM behind the decoding
 /// of the rows in between; asking beyond the text is harmless.
 const PREFETCH_BYTES: usize = 64 << 10;
-
-/// The lowest `count` bits, for `count` below 64.
-#[inline(always)]
-pub(super) fn low_bits(count: usize) -> u64 {
-    (1 << count) - 1
-}
 
 /// What a scan carries from block to block.
 struct Scan<Q> {
@@ -92,14 +86,6 @@ pub(crate) unsafe fn scan_blocks<B: Block, Q: Quoting, const CARRIAGE_RETURNS: b
     marks.line_ends = scan.line_ends;
     marks.carriage_returns = scan.carriage_returns;
     marks.end_state = scan.quoting.state();
-}
-
-/// A copy of up to 63 bytes with zeros behind, which have no role in any dialect.
-#[inline(always)]
-pub(super) fn zero_padded(rest: &[u8]) -> [u8; BLOCK_BYTES] {
-    let mut block = [0; BLOCK_BYTES];
-    block[..rest.len()].copy_from_slice(rest);
-    block
 }
 
 /// Surveys a text that begins anywhere.

@@ -4,8 +4,7 @@
 //! each one that turns it back stands before one of these: then a field has no quotes, or begins and ends with one and has
 //! pairs of them in between.
 
-use super::block::{BLOCK_BYTES, Block};
-use super::driver::{low_bits, zero_padded};
+use super::block::{BLOCK_BYTES, Block, low_bits, zero_padded};
 use crate::kernel::with_kernel;
 use crate::{Dialect, Kernel};
 

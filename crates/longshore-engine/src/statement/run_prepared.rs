@@ -78,7 +78,8 @@ pub(crate) async fn execute_prepared(
                 let (plans, types) = (&prepared.plans, &prepared.types);
                 let parameters = Parameters { plans, types, values: values.to_vec(), texts: Vec::new() };
                 let context = Context { parameters: Some(&parameters), ..context };
-                if let Some(rows) = database.queries.query_by_generic_plan(query, &context.execution()).await? {
+                let rows = Box::pin(database.queries.query_by_generic_plan(query, &context.execution())).await?;
+                if let Some(rows) = rows {
                     return Ok(Outcome::Rows(rows));
                 }
             }
