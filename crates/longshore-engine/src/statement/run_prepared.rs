@@ -17,7 +17,7 @@ use crate::report::without;
 use crate::sql::parameters::{bind, literal};
 use crate::sql::shape::Literal;
 use crate::transaction::{Nature, Rerun, Run};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, RowStream};
 
 /// The values of parameters.
 #[derive(Clone, Copy)]
@@ -69,43 +69,14 @@ pub(crate) async fn execute_prepared(
                 prepared.in_declared_types(Cow::Owned(values?))
             };
             let values = values.clone().or_else(of_literals);
-            let plain_query = if prepared.changes_rows() {
-                &None
-            } else {
-                prepared.plain_query.get_or_init(|| plain(&prepared.statement))
-            };
-            if let (Some(query), Some(values)) = (plain_query, &values) {
-                let (plans, types) = (&prepared.plans, &prepared.types);
-                let parameters = Parameters { plans, types, values: values.to_vec(), texts: Vec::new() };
-                let context = Context { parameters: Some(&parameters), ..context };
-                let rows = Box::pin(database.queries.query_by_generic_plan(query, &context.execution())).await?;
-                if let Some(rows) = rows {
-                    return Ok(Outcome::Rows(rows));
-                }
+            if let Some(values) = &values
+                && let Some(rows) = Box::pin(rows_by_generic_plan(prepared, values, &context)).await?
+            {
+                return Ok(Outcome::Rows(rows));
             }
-            let texts = match arguments {
-                Arguments::Values(values) => prepared.texts(values.iter().map(|value| literal(*value))),
-                Arguments::Expressions(expressions) => prepared.texts(expressions.iter().cloned()),
-            };
-            let mut statement = prepared.statement.clone();
-            let outcome = if let Some(values) = values {
-                let types = &prepared.types;
-                let parameters = Parameters { plans: &prepared.plans, types, values: values.into_owned(), texts };
-                let context = Context { parameters: Some(&parameters), ..context };
-                Box::pin(execute_tree(&context, statement)).await?
-            } else {
-                bind(&mut statement, &texts)?;
-                Box::pin(execute_tree(&context, statement)).await?
-            };
+            let outcome = Box::pin(run_by_planner(prepared, arguments, values, &context)).await?;
             if nature == Nature::Writes {
-                foreign::run_actions(&Context {
-                    database,
-                    control,
-                    transaction,
-                    parameters: None,
-                    with: None,
-                    named: &[],
-                })?;
+                foreign::run_actions(&context)?;
             }
             Ok(outcome)
         };
@@ -117,4 +88,41 @@ pub(crate) async fn execute_prepared(
     end_of_transaction(database, block)?;
     let outcome = outcome.map_err(|error| hint::of_new_label(error, &database.catalog));
     if prepared.secrets.is_empty() { outcome } else { without(outcome, prepared.secrets.clone()) }
+}
+
+/// Executes a statement with the planner, with `values` in their declared types where there are any.
+async fn run_by_planner(
+    prepared: &Prepared,
+    arguments: Arguments<'_>,
+    values: Option<Cow<'_, [Datum<'_>]>>,
+    context: &Context<'_>,
+) -> Result<Outcome, Error> {
+    let texts = match arguments {
+        Arguments::Values(values) => prepared.texts(values.iter().map(|value| literal(*value))),
+        Arguments::Expressions(expressions) => prepared.texts(expressions.iter().cloned()),
+    };
+    let mut statement = prepared.statement.clone();
+    let Some(values) = values else {
+        bind(&mut statement, &texts)?;
+        return Box::pin(execute_tree(context, statement)).await;
+    };
+    let (plans, types) = (&prepared.plans, &prepared.types);
+    let parameters = Parameters { plans, types, values: values.into_owned(), texts };
+    Box::pin(execute_tree(&Context { parameters: Some(&parameters), ..*context }, statement)).await
+}
+
+/// The rows of a query that has a generic plan for these values.
+async fn rows_by_generic_plan(
+    prepared: &Prepared,
+    values: &[Datum<'_>],
+    context: &Context<'_>,
+) -> Result<Option<RowStream>, Error> {
+    if prepared.changes_rows() {
+        return Ok(None);
+    }
+    let Some(query) = prepared.plain_query.get_or_init(|| plain(&prepared.statement)) else { return Ok(None) };
+    let (plans, types) = (&prepared.plans, &prepared.types);
+    let parameters = Parameters { plans, types, values: values.to_vec(), texts: Vec::new() };
+    let context = Context { parameters: Some(&parameters), ..*context };
+    context.database.queries.query_by_generic_plan(query, &context.execution()).await
 }

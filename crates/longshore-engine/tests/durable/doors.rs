@@ -159,8 +159,8 @@ fn compare(between: impl Fn(usize, Arc<Database>, &Path) -> Arc<Database>) {
     let twin = Database::open(config()).expect("a database opens");
     for part in 0..PARTS {
         runtime.block_on(async {
-            work(&durable, &mut durable.session(), directory.path(), part).await;
-            work(&twin, &mut twin.session(), &other, part).await;
+            Box::pin(work(&durable, &mut durable.session(), directory.path(), part)).await;
+            Box::pin(work(&twin, &mut twin.session(), &other, part)).await;
         });
         durable = between(part, durable, &path);
         let expected = runtime.block_on(described(&twin, directory.path()));
