@@ -41,6 +41,7 @@ from django.core.management import call_command  # noqa: E402
 from django.db import IntegrityError, connection, transaction  # noqa: E402
 from django.db.models import Avg, Count, F, Q, Sum, Window  # noqa: E402
 from django.db.models.functions import Rank, TruncMonth, Upper  # noqa: E402
+from django.utils import timezone  # noqa: E402
 
 from django_app.models import Author, Book, Tag  # noqa: E402
 
@@ -115,7 +116,7 @@ def test_the_orm():
     ranked = Book.objects.annotate(rank=Window(Rank(), partition_by=F("author"), order_by=F("price").desc()))
     assert ranked.filter(rank=1).count() == 2
     assert Book.objects.annotate(month=TruncMonth("added")).values("month").annotate(n=Count("id")).get()["n"] == 60
-    assert Book.objects.filter(added__date=found.added.date()).count() == 60
+    assert Book.objects.filter(added__date=timezone.localdate(found.added)).count() == 60
     assert Book.objects.in_bulk([found.pk])[found.pk].title == "Book 1"
     assert len(Book.objects.order_by("title")[10:20]) == 10
     assert sum(1 for _ in Book.objects.order_by("pk").iterator(chunk_size=7)) == 60
