@@ -154,7 +154,7 @@ fn few(source: &RelationSource) -> Option<usize> {
 /// The scan `to` of just those rows that are equal in some columns to the rows of `from`; `None` where no index finds them, or
 /// where it finds no fewer than before.
 fn chosen(from: &RelationSource, to: &RelationSource, columns: &[(usize, usize)]) -> Result<Option<RelationSource>> {
-    if to.fetch.is_some() || few(to).is_some_and(|rows| few(from).is_none_or(|by| rows <= by)) {
+    if to.fetch.is_some() || few(to).is_some_and(|rows| Some(rows) <= few(from)) {
         return Ok(None);
     }
     let indexes = to.indexes();

@@ -32,45 +32,41 @@ pub(in crate::datafusion) enum Written {
 
 /// The plan with the types of casts in the placeholders that they are applied to.
 pub(in crate::datafusion) fn without_casts(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let plan = plan.transform_up_with_subqueries(|node| {
-        let names = NamePreserver::new(&node);
-        node.map_expressions(|expr| {
-            let name = names.save(&expr);
-            let expr = expr.transform_up(|part| match part {
-                Expr::Cast(cast) => match *cast.expr {
-                    Expr::Placeholder(Placeholder { id, field: None }) => {
-                        let placeholder = Placeholder { id, field: Some(cast.field) };
-                        Ok(Transformed::yes(Expr::Placeholder(placeholder)))
-                    }
-                    inner => {
-                        let cast = datafusion::logical_expr::Cast { expr: Box::new(inner), ..cast };
-                        Ok(Transformed::no(Expr::Cast(cast)))
-                    }
-                },
-                other => Ok(Transformed::no(other)),
-            })?;
-            Ok(expr.update_data(|expr| name.restore(expr)))
-        })
-    })?;
-    Ok(plan.data)
+    with_parts(plan, |part| match part {
+        Expr::Cast(cast) => match *cast.expr {
+            Expr::Placeholder(Placeholder { id, field: None }) => {
+                let placeholder = Placeholder { id, field: Some(cast.field) };
+                Ok(Transformed::yes(Expr::Placeholder(placeholder)))
+            }
+            inner => {
+                let cast = datafusion::logical_expr::Cast { expr: Box::new(inner), ..cast };
+                Ok(Transformed::no(Expr::Cast(cast)))
+            }
+        },
+        other => Ok(Transformed::no(other)),
+    })
 }
 
 /// The plan with placeholders for functions that give the time of its transaction: `$now` for `now()`.
 pub(super) fn with_clocks(plan: LogicalPlan) -> Result<LogicalPlan> {
+    with_parts(plan, |part| match &part {
+        Expr::ScalarFunction(call) if call.args.is_empty() => {
+            let Some(clock) = clock::of_transaction(&call.func) else { return Ok(Transformed::no(part)) };
+            let field = Field::new(clock, call.func.return_type(&[])?, false);
+            let placeholder = Placeholder { id: format!("${clock}"), field: Some(Arc::new(field)) };
+            Ok(Transformed::yes(Expr::Placeholder(placeholder)))
+        }
+        _ => Ok(Transformed::no(part)),
+    })
+}
+
+/// The plan with what `other` gives in the place of each part of its expressions, which keep their names.
+fn with_parts(plan: LogicalPlan, other: impl Fn(Expr) -> Result<Transformed<Expr>>) -> Result<LogicalPlan> {
     let plan = plan.transform_up_with_subqueries(|node| {
         let names = NamePreserver::new(&node);
         node.map_expressions(|expr| {
             let name = names.save(&expr);
-            let expr = expr.transform_up(|part| match &part {
-                Expr::ScalarFunction(call) if call.args.is_empty() => {
-                    let Some(clock) = clock::of_transaction(&call.func) else { return Ok(Transformed::no(part)) };
-                    let field = Field::new(clock, call.func.return_type(&[])?, false);
-                    let placeholder = Placeholder { id: format!("${clock}"), field: Some(Arc::new(field)) };
-                    Ok(Transformed::yes(Expr::Placeholder(placeholder)))
-                }
-                _ => Ok(Transformed::no(part)),
-            })?;
-            Ok(expr.update_data(|expr| name.restore(expr)))
+            Ok(expr.transform_up(&other)?.update_data(|expr| name.restore(expr)))
         })
     })?;
     Ok(plan.data)
