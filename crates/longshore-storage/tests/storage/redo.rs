@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crate::redo_support::{MemoryLog, datums, join, logged_relation, positioned, replayed, rows_by_id, try_replay};
 use crate::support::{Row, all_types, buffers, id_and_text, random_rows};
 use longshore_storage::log::Lsn;
 use longshore_storage::{
-    Arena, Isolation, Memory, MergeKind, Relation, RelationId, Replay, ReplayError, ReplayProblem, RowId, Schema,
-    Transaction, TransactionError, Transactions, key,
+    Arena, ColumnType, Isolation, Memory, MergeKind, NewColumn, Relation, RelationId, Replay, ReplayError,
+    ReplayProblem, RowId, Schema, Transaction, TransactionError, Transactions, key,
 };
 use longshore_testing::Random;
 
@@ -268,6 +269,35 @@ fn a_row_beyond_what_memory_can_hold_is_refused() {
     record[1] += 7 << 1;
     let error = problem(&records);
     assert_eq!((error.problem, error.row), (ReplayProblem::RowBeyond, Some(RowId(1 << 45))));
+}
+
+/// An alteration that keeps a column as one of another type says that all values suit that type.
+#[test]
+fn a_column_kept_as_a_type_that_its_values_do_not_suit_is_refused() {
+    let altered = |longest: u32| {
+        let (relation, log) = logged_relation(&id_and_text());
+        let mut t = begin(&relation);
+        let gone = t.insert(&relation, key![1_i64, "of nobody any more"]).unwrap();
+        t.insert(&relation, key![2_i64, "abc"]).unwrap();
+        let row = t.insert(&relation, key![3_i64, "abcd"]).unwrap();
+        t.commit().unwrap();
+        let mut t = begin(&relation);
+        t.delete(&relation, gone).unwrap();
+        t.commit().unwrap();
+        let mut columns = relation.schema().all_columns().to_vec();
+        columns[1].column_type = ColumnType::Varchar(longest);
+        let kept = [NewColumn::Kept(0), NewColumn::Kept(1)];
+        let alteration = relation.begin_alteration(Duration::ZERO).unwrap();
+        let after = alteration.reshape("t", &Arc::new(Schema::new(columns)), &kept, &[]).unwrap();
+        alteration.commit(&after, Arc::new(()));
+        (after, log, row)
+    };
+    let (relation, log, _) = altered(4);
+    assert_same(&log, &[&relation]);
+    let (_, log, row) = altered(3);
+    let error = problem(&log.records());
+    assert_eq!(error.row, Some(row));
+    assert!(error.to_string().ends_with("\"abcd\" is too long (4 characters)"), "{error}");
 }
 
 #[test]

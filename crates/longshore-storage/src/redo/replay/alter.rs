@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use super::restored::{Problem, Restored, ends};
-use crate::chunk::hot::Source;
+use crate::chunk::hot::{HotChunk, Source};
+use crate::datum::Datum;
 use crate::native::embedded::schema_of_bytes;
 use crate::redo::altered::{COMPUTED, FILLED, KEPT};
 use crate::redo::error::ReplayProblem;
-use crate::redo::row::{ChangeKind, NextRow, ReadNullBits};
+use crate::redo::row::{ChangeKind, NextRow, ReadNullBits, stored, text};
 use crate::redo::wire::Reader;
 use crate::row_id::RowId;
 use crate::types::{Column, Schema};
+use crate::values::TextRoom;
 
 impl Restored {
     /// Gives the rows other columns.
@@ -18,10 +20,16 @@ impl Restored {
         item.bytes()?;
         let schema = Arc::new(schema_of_bytes(item.bytes()?).map_err(ReplayProblem::from)?);
         let mut sources = Vec::with_capacity(schema.all_columns().len());
-        let mut computed = Vec::new();
+        let (mut computed, mut retyped) = (Vec::new(), Vec::new());
         for (at, column) in schema.all_columns().iter().enumerate() {
             sources.push(match item.byte()? {
-                KEPT => Source::kept(self.kept(item.count()?, column)?),
+                KEPT => {
+                    let from = self.kept(item.count()?, column)?;
+                    if self.schema.all_columns()[from].column_type != column.column_type {
+                        retyped.push((at, from));
+                    }
+                    Source::kept(from)
+                }
                 FILLED => {
                     let mut nulls = ReadNullBits::begin(&mut item, usize::from(column.nullable))?;
                     Source::filled(nulls.read(&mut item, column)?)
@@ -37,6 +45,10 @@ impl Restored {
         }
         for at in 0..self.slots.len() {
             let Some(slot) = &mut self.slots[at] else { continue };
+            for &(column, from) in &retyped {
+                check_kept(slot, from, &schema.all_columns()[column])
+                    .map_err(|(row, problem)| Problem { row: Some(RowId::new(at, row)), problem })?;
+            }
             if let Some((column, row)) = slot.missing(&schema, &sources) {
                 let column = schema.all_columns()[column].name.clone();
                 let problem = ReplayProblem::Value { column, reason: "NULL is not allowed".to_owned() };
@@ -104,4 +116,18 @@ impl Restored {
         }
         Ok(())
     }
+}
+
+/// That the values of a column suit the type that it is given; or the first row whose value does not.
+fn check_kept(slot: &HotChunk, from: usize, column: &Column) -> Result<(), (usize, ReplayProblem)> {
+    for row in (0..slot.len()).filter(|&row| slot.is_alive(row)) {
+        let room = TextRoom::default();
+        let value = match slot.datum(row, from, &room) {
+            Datum::Null => continue,
+            Datum::Text(value) => text(value.as_bytes(), column).map_err(|problem| (row, problem))?,
+            value => value,
+        };
+        stored(column, value).map_err(|problem| (row, problem))?;
+    }
+    Ok(())
 }
