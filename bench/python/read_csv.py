@@ -7,7 +7,8 @@ Three files are made: `lineitem` (a table of numbers, dates and short texts, wit
 (long texts in quotes, with line breaks). Each is read without types and with all types given, where decimals are to be `double` for
 every reader. Each reader reads in a process of its own, in turn, as often as `--runs` says: once with the fresh memory of that process, and
 three times more. The medians of the first reads and of the best later ones are printed. Answers are compared: rows, and the sum of a
-column. Install the package in release mode first (`maturin develop --release`), and give the machine nothing else to do.
+column. `longshore, Arrow` hands the table to pyarrow as well, for which decimals become values of 16 bytes. Install the package in release
+mode first (`maturin develop --release`), and give the machine nothing else to do.
 """
 
 from __future__ import annotations
@@ -85,6 +86,11 @@ def ours(path: str, delimiter: str, types: Types) -> tuple[Any, Callable[[str], 
     return table, lambda column: int(table.numpy()[column].sum())
 
 
+def ours_as_arrow(path: str, delimiter: str, types: Types) -> tuple[Any, Callable[[str], int]]:
+    table = ours(path, delimiter, types)[0].arrow()
+    return table, lambda column: int(table[column].to_numpy().sum())
+
+
 def of_polars(path: str, delimiter: str, types: Types) -> tuple[Any, Callable[[str], int]]:
     import polars
 
@@ -129,6 +135,7 @@ def of_duckdb(path: str, delimiter: str, types: Types) -> tuple[Any, Callable[[s
 
 READERS: dict[str, Callable[..., tuple[Any, Callable[[str], int]]]] = {
     "longshore": ours,
+    "longshore, Arrow": ours_as_arrow,
     "polars": of_polars,
     "pyarrow": of_pyarrow,
     "pandas (C)": lambda *arguments: of_pandas(*arguments, engine="c"),

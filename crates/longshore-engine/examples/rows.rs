@@ -27,14 +27,15 @@ pub(crate) async fn run() -> Result<(), Box<dyn Error>> {
     let read = tokio::task::spawn_blocking(move || read_text(&request, &Config::default(), &control)).await??;
     assert_eq!(read.schema.field(1).data_type(), &DataType::Decimal128(18, 2));
 
-    // In the queries of this session, `prices` is what was read. Nothing is copied.
+    // In the queries of this session, `prices` is what was read. Nothing is copied but decimals.
     let database = Database::open(Config::default())?;
     let mut session = database.session();
-    session.register("prices", &read.schema, &read.batches)?;
+    let batches = read.batches().collect::<Result<Vec<_>, _>>()?;
+    session.register("prices", &read.schema, &batches)?;
 
     // `COPY ... FROM STDIN` reads the rows of a program, column by column of the same names, all of them or none.
     session.execute("CREATE TABLE sales (id INTEGER GENERATED ALWAYS AS IDENTITY, item TEXT, price NUMERIC)").await?;
-    session.set_rows(&read.schema, read.batches.clone().into_iter().map(Ok))?;
+    session.set_rows(&read.schema, batches.into_iter().map(Ok))?;
     session.execute(&copy_rows_text("sales", &["item".to_owned(), "price".to_owned()])).await?;
 
     // `?` and `$name` become `$1`, `$2`, in the order of the names.

@@ -1,15 +1,14 @@
-//! Texts as batches of Arrow, without a database: the loader's workers decode into the arrays that the caller gets.
+//! Texts as batches of Arrow, without a database: most arrays that the caller gets are those that the loader's workers decoded into.
 //!
 //! Columns, types and dialect are found out over the whole files, as in `CREATE TABLE t AS FROM 'file'`, or given by the option
 //! `columns`. Not here: the options (`sql::options`), a text as a table of a query (`datafusion::files`).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use longshore_load::{Control, LoadError, LoadReport, OnError, RejectTable, copy_from, reject_schema};
-use longshore_storage::{Chunk, Memory, Relation, Schema, Storage, in_threads};
+use longshore_storage::{Chunk, Memory, Relation, Schema, Storage};
 
 use crate::datafusion::{PlainFor, plain_batch, plain_schema, text_with_columns};
 use crate::sql::options::{ErrorChoice, Options};
@@ -17,15 +16,14 @@ use crate::statement::load_found;
 use crate::text::{FileRejects, Finder, ReadCsv, TextInput, TextSources, named_by_inputs, tell_repairs};
 use crate::{Config, Error, OptionSetting, Report, TypeId, panics};
 
-/// Rows of texts.
+/// Rows of texts, in the order of the files, as they were loaded. Batches of Arrow are made of them when they are asked for.
 #[derive(Debug)]
 pub struct TextRows {
     /// Names and types of the columns.
     pub schema: SchemaRef,
     /// Their types as PostgreSQL's programs know them.
     pub types: Arc<[TypeId]>,
-    /// The rows, in the order of the files.
-    pub batches: Vec<RecordBatch>,
+    chunks: Vec<Arc<Chunk>>,
     /// How much was read, and in what time.
     pub report: Report,
     /// Records that were left out.
@@ -45,6 +43,39 @@ pub struct TextRequest {
     pub options: Vec<(String, OptionSetting)>,
     /// Whether records that cannot be taken are left out and told of as rows.
     pub keeps_rejects: bool,
+}
+
+impl TextRows {
+    /// How many rows there are.
+    #[must_use]
+    pub fn row_count(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.rows()).sum()
+    }
+
+    /// How many batches [`TextRows::batch`] makes.
+    #[must_use]
+    pub fn batch_count(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// The rows of batch `at`. Values of DECIMAL and BOOLEAN, which the loader keeps in less memory than Arrow, and those that
+    /// become texts are made anew with each call; all else refers to what was loaded.
+    ///
+    /// # Errors
+    /// When a value has no text.
+    ///
+    /// # Panics
+    /// When there are not as many batches.
+    pub fn batch(&self, at: usize) -> Result<RecordBatch, Error> {
+        let chunk = &self.chunks[at];
+        let all: Vec<usize> = (0..self.types.len()).collect();
+        plain_batch(&chunk.batch(&all, 0, chunk.rows()), &self.schema, PlainFor::Columns)
+    }
+
+    /// All batches, each made when it is reached.
+    pub fn batches(&self) -> impl Iterator<Item = Result<RecordBatch, Error>> + '_ {
+        (0..self.batch_count()).map(|at| self.batch(at))
+    }
 }
 
 /// Reads texts into memory; the workers are those of `config`, whose memory limit holds for the rows.
@@ -67,14 +98,14 @@ pub fn read_text(request: &TextRequest, config: &Config, control: &Arc<Control>)
         let rejects = rejects(call.options(), kept.as_ref())?;
         let reading = Reading { call: &call, config, memory: &memory, control, rejects };
         let (relation, loaded) = reading.read()?;
-        let mut made = rows_of(&relation, config.threads)?;
+        let mut made = rows_of(&relation)?;
         made.report = Report { rows: loaded.rows, bytes_read: loaded.bytes, seconds: loaded.seconds, ..made.report };
         made.rejected = loaded.rejects.records;
         if let Some(kept) = kept {
             let table = Relation::new(reject_schema(), Arc::clone(&memory));
             table.set_storage(Storage::Plain);
             kept.append_to(&table)?;
-            made.rejects = Some(Box::new(rows_of(&table, 1)?));
+            made.rejects = Some(Box::new(rows_of(&table)?));
         }
         let notices = control.take_notices();
         made.notice = (!notices.is_empty()).then(|| notices.join("\n"));
@@ -160,27 +191,11 @@ impl Reading<'_> {
     }
 }
 
-/// All rows of a relation that nobody else knows, made batches by so many threads.
-fn rows_of(relation: &Relation, threads: usize) -> Result<TextRows, Error> {
+/// All rows of a relation that nobody else knows.
+fn rows_of(relation: &Relation) -> Result<TextRows, Error> {
     let columns = relation.schema().columns();
     let types = columns.iter().map(|column| TypeId::of_column(column.column_type)).collect();
-    let arrow = relation.schema().arrow();
-    let schema = plain_schema(&arrow, PlainFor::Columns)?;
-    let (snapshot, next) = (relation.snapshot(), AtomicUsize::new(0));
-    let (chunks, all): (&[Arc<Chunk>], Vec<usize>) = (snapshot.chunks(), (0..columns.len()).collect());
-    let made = in_threads(threads.min(chunks.len()), || {
-        let mut made = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(chunk) = chunks.get(at) else { return Ok(made) };
-            let batch = chunk.batch(&all, 0, chunk.rows());
-            made.push((at, plain_batch(&batch, &schema, PlainFor::Columns)?));
-        }
-    });
-    let made: Result<Vec<Vec<_>>, Error> = made.into_iter().collect();
-    let mut made: Vec<(usize, RecordBatch)> = made?.into_iter().flatten().collect();
-    made.sort_by_key(|(at, _)| *at);
-    let batches = made.into_iter().map(|(_, batch)| batch).collect();
-    let report = Report::default();
-    Ok(TextRows { schema, types, batches, report, rejected: 0, rejects: None, notice: None })
+    let schema = plain_schema(&relation.schema().arrow(), PlainFor::Columns)?;
+    let chunks = relation.snapshot().chunks().to_vec();
+    Ok(TextRows { schema, types, chunks, report: Report::default(), rejected: 0, rejects: None, notice: None })
 }

@@ -23,21 +23,6 @@ pub(crate) fn of_batches(py: Python<'_>, batches: Batches) -> PyResult<Bound<'_,
     PyCapsule::new_with_value(py, CStream::new(batches), STREAM)
 }
 
-/// Batches that are there.
-pub(crate) fn of_kept(
-    py: Python<'_>,
-    schema: SchemaRef,
-    batches: Arc<[RecordBatch]>,
-) -> PyResult<Bound<'_, PyCapsule>> {
-    let mut at = 0;
-    let next = move || {
-        let batch = batches.get(at).cloned();
-        at += 1;
-        batch.map(Ok)
-    };
-    of_batches(py, Batches { schema, next: Box::new(next) })
-}
-
 /// The columns of a table.
 pub(crate) fn of_schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = CSchema::of_table(schema).map_err(|error| PyTypeError::new_err(error.to_string()))?;

@@ -6,7 +6,8 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_schema::SchemaRef;
 use futures::StreamExt;
-use longshore_engine::{BuiltinType, Error, RowStream, Texts, TypeId, decimal_columns, is_null};
+use longshore_engine::{BuiltinType, Error, RowStream, TextRows, Texts, TypeId, decimal_columns, is_null};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 
@@ -23,8 +24,52 @@ enum Source {
     Stream(Shared),
     /// Some of them were read, and not kept.
     Reading(Shared),
-    /// All of them, and their columns.
-    Kept(SchemaRef, Arc<[RecordBatch]>),
+    /// All of them.
+    Kept(Kept),
+}
+
+/// All rows of a statement, with their columns, or of texts.
+#[derive(Clone)]
+pub(crate) enum Kept {
+    Batches(SchemaRef, Arc<[RecordBatch]>),
+    Texts(Arc<TextRows>),
+}
+
+impl Kept {
+    fn schema(&self) -> SchemaRef {
+        match self {
+            Kept::Batches(schema, _) => Arc::clone(schema),
+            Kept::Texts(texts) => Arc::clone(&texts.schema),
+        }
+    }
+
+    fn row_count(&self) -> usize {
+        match self {
+            Kept::Batches(_, batches) => batches.iter().map(RecordBatch::num_rows).sum(),
+            Kept::Texts(texts) => texts.row_count(),
+        }
+    }
+
+    fn batch_count(&self) -> usize {
+        match self {
+            Kept::Batches(_, batches) => batches.len(),
+            Kept::Texts(texts) => texts.batch_count(),
+        }
+    }
+
+    fn batch(&self, at: usize) -> Result<RecordBatch, Error> {
+        match self {
+            Kept::Batches(_, batches) => Ok(batches[at].clone()),
+            Kept::Texts(texts) => texts.batch(at),
+        }
+    }
+
+    /// All batches, each made when it is read.
+    fn batches(self) -> Batches {
+        let (schema, mut at) = (self.schema(), 0..self.batch_count());
+        let next = move || at.next().map(|at| self.batch(at).map_err(|error| error.to_string()));
+        Batches { schema, next: Box::new(next) }
+    }
 }
 
 /// The rows of a statement. Their columns, types and batches are those of Arrow; values that Arrow has no type for are texts,
@@ -58,9 +103,10 @@ impl Rows {
         Self { schema, types, source: Home::new(Arc::new(Mutex::new(source))), running, sql: Some(sql) }
     }
 
-    /// Rows that are there.
-    pub(crate) fn of_batches(schema: SchemaRef, types: Arc<[TypeId]>, batches: Vec<RecordBatch>) -> Self {
-        let source = Home::new(Arc::new(Mutex::new(Source::Kept(Arc::clone(&schema), batches.into()))));
+    /// The rows of texts.
+    pub(crate) fn of_texts(texts: TextRows) -> Self {
+        let (schema, types) = (Arc::clone(&texts.schema), Arc::clone(&texts.types));
+        let source = Home::new(Arc::new(Mutex::new(Source::Kept(Kept::Texts(Arc::new(texts))))));
         Self { schema, types, source, running: Running::default(), sql: None }
     }
 
@@ -68,11 +114,11 @@ impl Rows {
         errors::of_engine(py, error, self.sql.as_deref())
     }
 
-    /// All rows, which are kept from now on, and their columns.
-    fn kept(&self, py: Python<'_>) -> PyResult<(SchemaRef, Arc<[RecordBatch]>)> {
+    /// All rows, which are kept from now on.
+    fn kept(&self, py: Python<'_>) -> PyResult<Kept> {
         let source = Arc::clone(self.source.get(py)?);
         let stream = match &*locked(&source) {
-            Source::Kept(schema, batches) => return Ok((Arc::clone(schema), Arc::clone(batches))),
+            Source::Kept(kept) => return Ok(kept.clone()),
             Source::Stream(stream) => Arc::clone(stream),
             Source::Reading(_) => {
                 return Err(errors::misuse(
@@ -86,17 +132,17 @@ impl Rows {
         let read = wait(py, &self.running, async move {
             let mut stream = stream.lock().await;
             // Another thread may have read them meanwhile.
-            if let Source::Kept(schema, batches) = &*locked(&source) {
-                return Ok((Arc::clone(schema), Arc::clone(batches)));
+            if let Source::Kept(kept) = &*locked(&source) {
+                return Ok(kept.clone());
             }
             let mut batches = Vec::new();
             while let Some(batch) = stream.next().await {
                 batches.push(batch?);
             }
             let (schema, batches) = decimal_columns(&schema, &types, &batches)?;
-            let batches: Arc<[RecordBatch]> = batches.into();
-            *locked(&source) = Source::Kept(Arc::clone(&schema), Arc::clone(&batches));
-            Ok((schema, batches))
+            let kept = Kept::Batches(schema, batches.into());
+            *locked(&source) = Source::Kept(kept.clone());
+            Ok(kept)
         })?;
         read.map_err(|error: Error| self.failed(py, &error))
     }
@@ -121,7 +167,7 @@ impl Rows {
     /// The columns as they are known now.
     fn columns(&self, py: Python<'_>) -> PyResult<SchemaRef> {
         Ok(match &*locked(self.source.get(py)?) {
-            Source::Kept(schema, _) => Arc::clone(schema),
+            Source::Kept(kept) => kept.schema(),
             Source::Stream(_) | Source::Reading(_) => Arc::clone(&self.schema),
         })
     }
@@ -162,13 +208,22 @@ impl Rows {
 
     /// Reads all rows and keeps them; their number.
     fn keep(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.kept(py)?.1.iter().map(RecordBatch::num_rows).sum())
+        Ok(self.kept(py)?.row_count())
     }
 
-    /// All rows as batches, which are kept.
-    fn kept_batches(&self, py: Python<'_>) -> PyResult<Vec<Batch>> {
-        let types = &self.types;
-        Ok(self.kept(py)?.1.iter().map(|batch| Batch { batch: batch.clone(), types: Arc::clone(types) }).collect())
+    /// How many batches there are of all rows, which are kept.
+    fn batch_count(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.kept(py)?.batch_count())
+    }
+
+    /// Batch `at` of all rows, which are kept.
+    fn kept_batch(&self, py: Python<'_>, at: usize) -> PyResult<Batch> {
+        let kept = self.kept(py)?;
+        if at >= kept.batch_count() {
+            return Err(PyIndexError::new_err(format!("there is no batch {at} of {}", kept.batch_count())));
+        }
+        let batch = py.detach(|| kept.batch(at)).map_err(|error| self.failed(py, &error))?;
+        Ok(Batch { batch, types: Arc::clone(&self.types) })
     }
 
     /// The next batch of rows that are not kept; `None` behind the last one.
@@ -199,8 +254,7 @@ impl Rows {
             self.kept(py)?;
         }
         let Some(stream) = self.streamed(py)? else {
-            let (schema, batches) = self.kept(py)?;
-            return capsule::of_kept(py, schema, batches);
+            return capsule::of_batches(py, self.kept(py)?.batches());
         };
         let running = self.running.clone();
         let next = move || {

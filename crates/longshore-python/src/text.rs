@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use longshore_engine::{Config, Control, TextRequest, TextRows, read_text as read};
+use longshore_engine::{Config, Control, TextRequest, read_text as read};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -55,17 +55,15 @@ pub(crate) fn read_text<'py>(
         let read = runtime.spawn_blocking(move || read(&request, &config, &control)).await;
         read.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     })?;
-    let made = made.map_err(|error| errors::of_engine(py, &error, None))?;
+    let mut made = made.map_err(|error| errors::of_engine(py, &error, None))?;
     let told = PyDict::new(py);
     told.set_item("rows", made.report.rows)?;
     told.set_item("bytes", made.report.bytes_read)?;
     told.set_item("seconds", made.report.seconds)?;
     told.set_item("notice", &made.notice)?;
     told.set_item("rejected", made.rejected)?;
-    let TextRows { schema, types, batches, rejects, .. } = made;
-    if let Some(rejects) = rejects {
-        let TextRows { schema, types, batches, .. } = *rejects;
-        told.set_item("rejects", Rows::of_batches(schema, types, batches))?;
+    if let Some(rejects) = made.rejects.take() {
+        told.set_item("rejects", Rows::of_texts(*rejects))?;
     }
-    Ok((Rows::of_batches(schema, types, batches), told))
+    Ok((Rows::of_texts(made), told))
 }

@@ -92,6 +92,10 @@ class Relation:
             raise InterfaceError(f"the statement gives no rows: {self._tag or 'it is empty'}")
         return self._rows
 
+    def _kept_batches(self) -> Iterator[Batch]:
+        rows = self._given()
+        return (rows.kept_batch(at) for at in range(rows.batch_count()))
+
     # Python's values.
 
     def fetchall(self) -> list[tuple[Any, ...]]:
@@ -101,7 +105,7 @@ class Relation:
         >>> longshore.connect().sql("SELECT 1.50 AS price, DATE '2024-05-01' AS day").fetchall()
         [(Decimal('1.50'), datetime.date(2024, 5, 1))]
         """
-        return [row for batch in self._given().kept_batches() for row in batch.rows()]
+        return [row for batch in self._kept_batches() for row in batch.rows()]
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """The next row, or ``None`` behind the last one."""
@@ -134,13 +138,13 @@ class Relation:
         if not rows.is_kept:
             return rows.next_batch()
         if not hasattr(self, "_kept"):
-            self._kept = iter(rows.kept_batches())
+            self._kept = self._kept_batches()
         return next(self._kept, None)
 
     def __iter__(self) -> Iterator[Any]:
         """Iterates over the record batches, of pyarrow if that is installed."""
         rows = self._given()
-        kept = rows.kept_batches() if rows.is_kept else iter(rows.next_batch, None)
+        kept = self._kept_batches() if rows.is_kept else iter(rows.next_batch, None)
         try:
             import pyarrow
         except ImportError:
@@ -240,7 +244,7 @@ class Relation:
 
     def _cells(self, limit: int) -> list[list[str | None]]:
         cells: list[list[str | None]] = []
-        for batch in self._given().kept_batches():
+        for batch in self._kept_batches():
             if len(cells) >= limit:
                 break
             cells += batch.texts(limit - len(cells))
