@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Decimal128Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Schema, SchemaRef};
 
-use crate::datafusion::{PlainFor, plain_batch, plain_schema};
+use crate::datafusion::{PlainFor, doubles, plain_batch, plain_schema};
 use crate::{BuiltinType, Error, RowStream, TypeId};
 
 /// Digits of an Arrow decimal at most.
@@ -59,6 +59,31 @@ pub fn decimal_columns(
     Ok((schema, made))
 }
 
+/// The same columns, where decimals are doubles: what [`doubles_of_decimals`] makes of their batches.
+#[must_use]
+pub fn schema_with_doubles(schema: &Schema) -> SchemaRef {
+    let fields = schema.fields().iter().map(|field| match field.data_type() {
+        DataType::Decimal128(..) => Arc::new(field.as_ref().clone().with_data_type(DataType::Float64)),
+        _ => Arc::clone(field),
+    });
+    Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
+}
+
+/// The same batch, where decimals are the nearest doubles: for programs whose arrays have no decimals, such as those of NumPy.
+///
+/// # Errors
+/// Never for what queries, tables and texts give.
+pub fn doubles_of_decimals(batch: &RecordBatch) -> Result<RecordBatch, Error> {
+    let columns = batch.columns().iter().map(|column| match column.data_type() {
+        DataType::Decimal128(..) => doubles(column),
+        _ => Ok(Arc::clone(column)),
+    });
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema_with_doubles(batch.schema_ref()), columns, &options)
+        .map_err(|error| Error::internal(error.to_string()))
+}
+
 /// A text of digits, before and behind the point; `None` if it is none.
 fn parts(text: &str) -> Option<(&str, &str)> {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
@@ -96,7 +121,8 @@ fn decimals(array: &ArrayRef, precision: u8, scale: i8) -> Result<ArrayRef, Erro
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{Array, StringViewArray};
+    use arrow_array::types::Float64Type;
+    use arrow_array::{Array, Int32Array, StringViewArray};
     use arrow_schema::Field;
 
     use super::*;
@@ -138,5 +164,25 @@ mod tests {
         let nines = "9".repeat(39);
         assert_eq!(made(&[Some(nines.as_str())]), DataType::Utf8View);
         assert_eq!(made(&[Some("NaN"), Some("1")]), DataType::Utf8View);
+    }
+
+    #[test]
+    fn decimals_become_the_nearest_doubles() {
+        let digits = [1, 3, 782_171_141_825_827, -9_007_199_254_740_993, 12_345_678_901_234_567_890_123_456_789];
+        for scale in [0, 1, 2, 12, 25] {
+            let decimals: Decimal128Array = digits.map(Some).into_iter().chain([None]).collect();
+            let decimals: ArrayRef = Arc::new(decimals.with_precision_and_scale(38, scale).unwrap());
+            let others: ArrayRef = Arc::new(Int32Array::from_iter_values(0..6));
+            let batch = RecordBatch::try_from_iter([("d", decimals), ("n", others)]).unwrap();
+            let made = doubles_of_decimals(&batch).unwrap();
+            assert_eq!(made.schema(), schema_with_doubles(batch.schema_ref()));
+            assert_eq!(made.column(1), batch.column(1));
+            let doubles = made.column(0).as_primitive::<Float64Type>();
+            assert!(doubles.is_null(5));
+            for (at, digits) in digits.into_iter().enumerate() {
+                let expected: f64 = format!("{digits}e-{scale}").parse().unwrap();
+                assert_eq!(doubles.value(at).to_bits(), expected.to_bits(), "{digits}e-{scale}");
+            }
+        }
     }
 }

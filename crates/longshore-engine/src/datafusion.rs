@@ -34,7 +34,7 @@ pub(crate) use dml::found_rows::{FoundRows, concat, fetch_rows, rows_with_number
 pub(crate) use files::columnar::Columnar;
 pub(crate) use files::known_types::{known_batch, known_schema};
 pub(crate) use files::named_source::NamedSource;
-pub(crate) use files::plain::{PlainFor, plain_batch, plain_schema};
+pub(crate) use files::plain::{PlainFor, doubles, plain_batch, plain_schema};
 pub(crate) use files::rows_once::RowsOnce;
 pub(crate) use files::written::{ColumnarFormat, ParquetCompression, write_columnar};
 pub(crate) use files::{TextTable, text_with_columns};

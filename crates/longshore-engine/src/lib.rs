@@ -57,7 +57,7 @@ pub mod typed;
 pub use crate::datafusion::nested_texts;
 pub use crate::datafusion::shown_times;
 pub use activity::{Activity, Client, Phase, StatementEntry, Statements};
-pub use arrow_rows::{decimal_columns, plain_rows};
+pub use arrow_rows::{decimal_columns, doubles_of_decimals, plain_rows, schema_with_doubles};
 pub use binary::{Binaries, Malformed, Texts, binary_text, is_null};
 pub use builtin_types::{BUILTIN_TYPES, BuiltinType, PG_TYPE, TypeId};
 pub use config::{Config, Durability, Naptime, WalSize};

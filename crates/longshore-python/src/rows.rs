@@ -269,6 +269,11 @@ impl Rows {
         capsule::of_batches(py, Batches { schema: Arc::clone(&self.schema), next: Box::new(next) })
     }
 
+    /// Arrow's stream of all rows, which are kept, with decimals as the nearest doubles.
+    fn stream_with_doubles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::of_batches(py, self.kept(py)?.batches().with_doubles())
+    }
+
     /// Arrow's schema of the rows.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         if self.has_numeric() {

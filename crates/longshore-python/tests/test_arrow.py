@@ -90,6 +90,23 @@ def test_pandas(db: longshore.Connection) -> None:
     assert frame["moment"].dtype.kind == "M"
 
 
+DECIMALS = "SELECT 0.1 * n AS tenths, CASE WHEN n < 3 THEN n / 3::numeric(38, 20) END AS thirds FROM generate_series(1, 3) AS t(n)"
+
+
+def test_decimals_are_the_nearest_floats_or_exact(db: longshore.Connection) -> None:
+    pytest.importorskip("pandas")
+    relation = db.sql(DECIMALS)
+    exact = [row[0] for row in relation.fetchall()], [row[1] for row in relation.fetchall()]
+    for columns in (relation.pandas(), relation.numpy()):
+        assert columns["tenths"].dtype == "float64"
+        assert columns["tenths"].tolist() == [float(value) for value in exact[0]] == [0.1, 0.2, 0.3]
+        assert columns["thirds"].tolist()[:2] == [float(value) for value in exact[1][:2]]
+        assert columns["thirds"].tolist()[2] != columns["thirds"].tolist()[2]
+    for columns in (relation.pandas(exact_decimals=True), relation.numpy(exact_decimals=True)):
+        assert columns["tenths"].tolist() == exact[0]
+    assert relation.arrow()["tenths"].to_pylist() == exact[0], "Arrow has decimals"
+
+
 def test_polars(db: longshore.Connection) -> None:
     polars = pytest.importorskip("polars")
     frame = db.sql(EVERYTHING).polars()

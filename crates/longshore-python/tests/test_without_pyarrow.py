@@ -43,6 +43,6 @@ def test_everything_but_tables_of_pyarrow_is_there() -> None:
         "(2 rows)",
         "True",
         "[1, 2]",
-        f"{parts} ['a']",
+        "[0.25, 0.5] ['a']",
         str(parts),
     ], done.stderr

@@ -170,9 +170,9 @@ class Cursor:
         """The rows as a table of pyarrow."""
         return self._given().arrow()
 
-    def pandas(self) -> Any:
-        """The rows as a data frame of pandas."""
-        return self._given().pandas()
+    def pandas(self, *, exact_decimals: bool = False) -> Any:
+        """The rows as a data frame of pandas; see :meth:`Relation.pandas`."""
+        return self._given().pandas(exact_decimals=exact_decimals)
 
     def polars(self) -> Any:
         """The rows as a data frame of polars."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -186,24 +187,28 @@ class Relation:
         self._given().keep()
         return polars.DataFrame(self)
 
-    def pandas(self) -> pandas.DataFrame:
-        """The rows as a data frame of pandas; they are kept. Without pyarrow, the columns are made of Python's values."""
+    def pandas(self, *, exact_decimals: bool = False) -> pandas.DataFrame:
+        """The rows as a data frame of pandas; they are kept. Columns of decimals are floats, the nearest ones, or with
+        ``exact_decimals=True`` objects of :class:`decimal.Decimal`. Without pyarrow, the columns are made of Python's values.
+
+        >>> import longshore
+        >>> longshore.connect().sql("SELECT 1.50 AS price").pandas()["price"].tolist()
+        [1.5]
+        """
         import pandas
 
         try:
             import pyarrow  # noqa: F401
         except ImportError:
-            columns: list[Any] = list(zip(*self.fetchall())) or [()] * len(self.columns)
-            return pandas.DataFrame({at: list(values) for at, values in enumerate(columns)}).set_axis(
-                self.columns, axis=1
-            )
-        return _plain_texts(self.arrow()).to_pandas()
+            columns = [list(values) for values in self._columns(exact_decimals)]
+            return pandas.DataFrame(dict(enumerate(columns))).set_axis(self.columns, axis=1)
+        return _plain_texts(self._table(exact_decimals)).to_pandas()
 
     df = pandas
 
-    def numpy(self) -> dict[str, numpy.ndarray]:
+    def numpy(self, *, exact_decimals: bool = False) -> dict[str, numpy.ndarray]:
         """The columns as arrays of NumPy by their names; they are kept. A column of numbers without NULL is not copied if its
-        rows lie in one piece; one with NULL becomes floats or objects, as in pandas.
+        rows lie in one piece; one with NULL becomes floats or objects, as in pandas. Decimals are as in :meth:`pandas`.
 
         >>> import longshore
         >>> longshore.connect().sql("SELECT n FROM generate_series(1, 3) AS t(n)").numpy()["n"].tolist()
@@ -215,11 +220,27 @@ class Relation:
             if self.columns.count(name) > 1:
                 raise ValueError(f"several columns are named {name}; give them names of their own with AS")
         try:
-            table = _plain_texts(self.arrow())
+            table = _plain_texts(self._table(exact_decimals))
         except ImportError:
-            columns: list[Any] = list(zip(*self.fetchall())) or [()] * len(self.columns)
-            return {name: numpy.array(values) for name, values in zip(self.columns, columns)}
+            return {name: numpy.array(values) for name, values in zip(self.columns, self._columns(exact_decimals))}
         return {name: column.to_numpy() for name, column in zip(table.column_names, table.columns)}
+
+    def _table(self, exact_decimals: bool) -> pyarrow.Table:
+        """The rows as a table of pyarrow, for arrays of NumPy."""
+        if exact_decimals:
+            return self.arrow()
+        import pyarrow
+
+        return pyarrow.table(_WithDoubles(self._given()))
+
+    def _columns(self, exact_decimals: bool) -> list[tuple[Any, ...]]:
+        """The columns as Python's values, for arrays of NumPy."""
+        columns: list[tuple[Any, ...]] = list(zip(*self.fetchall())) or [()] * len(self.columns)
+        if exact_decimals:
+            return columns
+        return [
+            tuple(float(value) if isinstance(value, decimal.Decimal) else value for value in values) for values in columns
+        ]
 
     # Files.
 
@@ -268,6 +289,16 @@ class Relation:
             print(repr(self))
         else:
             print(_show.text(self.columns, self.types, self._cells(rows), self._rows.keep()))
+
+
+class _WithDoubles:
+    """Arrow's stream of rows with decimals as doubles."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._rows.stream_with_doubles()
 
 
 def _plain_texts(table: pyarrow.Table) -> pyarrow.Table:

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use longshore_engine::{doubles_of_decimals, schema_with_doubles};
 
 use super::schema::broken;
 use super::{CArray, CSchema, CStream};
@@ -16,6 +17,15 @@ const EIO: c_int = 5;
 pub(crate) struct Batches {
     pub(crate) schema: SchemaRef,
     pub(crate) next: Box<dyn FnMut() -> Option<Result<RecordBatch, String>> + Send>,
+}
+
+impl Batches {
+    /// The same, where decimals are the nearest doubles.
+    pub(crate) fn with_doubles(mut self) -> Self {
+        let made = |batch: RecordBatch| doubles_of_decimals(&batch).map_err(|error| error.to_string());
+        let schema = schema_with_doubles(&self.schema);
+        Self { schema, next: Box::new(move || (self.next)().map(|batch| batch.and_then(made))) }
+    }
 }
 
 /// What a stream of ours points to.

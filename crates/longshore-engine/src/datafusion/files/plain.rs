@@ -15,6 +15,7 @@ use longshore_storage::ColumnType;
 
 use crate::Error;
 use crate::datafusion::errors::from_datafusion;
+use crate::datafusion::functions::casts::numeric::convert;
 use crate::datafusion::functions::json_types::name_of;
 use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::functions::time::shown::{is_shown_as_text, time_texts};
@@ -54,6 +55,14 @@ pub(crate) fn plain_batch(batch: &RecordBatch, schema: &SchemaRef, purpose: Plai
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
         .map_err(|error| from_datafusion(DataFusionError::from(error)))
+}
+
+/// Decimals as the nearest doubles.
+///
+/// # Errors
+/// Never for an array of decimals.
+pub(crate) fn doubles(decimals: &ArrayRef) -> Result<ArrayRef, Error> {
+    convert(decimals, &DataType::Float64).map_err(from_datafusion)
 }
 
 fn plain(array: &ArrayRef, metadata: &HashMap<String, String>, purpose: PlainFor) -> Result<ArrayRef> {
