@@ -43,7 +43,7 @@ pub(super) fn step() -> Result<Outcome, String> {
         // Most of the time goes into compiling the tests, not into running them.
         test.arg("--config").arg(format!("profile.dev.package.{name}.opt-level=1"));
     }
-    test.args(["--config", "profile.dev.lto='off'", "test", "--locked", "--lib"]);
+    test.args(["test", "--locked", "--lib"]);
     // With an explicit target the flags reach no build script.
     test.args(["--target", "x86_64-unknown-linux-gnu"]);
     for name in LOW_CRATES {

@@ -16,7 +16,7 @@ pub(super) fn step() -> Result<Outcome, String> {
     }
     // Most of the time goes into compiling the tests, not into running them.
     let mut test = cargo(&["--config", "profile.dev.package.longshore-storage.opt-level=1"]);
-    test.args(["--config", "profile.dev.lto='off'", "test", "--locked"]);
+    test.args(["test", "--locked"]);
     test.args(["--package", "longshore-storage", "--features", "sanitize-threads"]);
     // With an explicit target the flags reach no build script.
     test.args(["--target", "x86_64-unknown-linux-gnu"]);

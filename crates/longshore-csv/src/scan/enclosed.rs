@@ -66,7 +66,8 @@ impl Before {
         let is_closed_within = (closing << 1 | self.closing) & !(bounds | block.eq(b'\r')) & valid != 0;
         *self = Before {
             inside: (inside.cast_signed() >> 63).cast_unsigned(),
-            bound: bounds >> 63,
+            // Inside quotes none is opened. Without `inside`, the compiler would take the bit from the bytes, one by one.
+            bound: (bounds & !inside) >> 63,
             closing: closing >> 63,
         };
         !is_opened_within && !is_closed_within
