@@ -148,21 +148,51 @@ impl Sniffed {
         }
     }
 
-    /// The types that the columns can have in `text`, which begins anywhere in the file: a hint, since the first line
-    /// end may stand inside quotes. With `at_end` nothing follows.
+    /// The types that the columns can have in `text`, which begins anywhere in the file: a hint, since nobody can tell for sure
+    /// whether it begins inside quotes. With `at_end` nothing follows.
     #[must_use]
     pub fn types_of(&self, text: &[u8], at_end: bool, given: &Given) -> Vec<types::TypeSet> {
         let plain = plain(text, given);
         let text = &*plain;
         let breaks = LineBreaks::new(text, given.rules.line_ends);
-        let start = parse::behind_lines(text, 1, breaks);
-        let parsed = parse::parse(&text[start..], at_end, &self.style(), breaks, usize::MAX);
-        let fields = self.columns.len();
-        let width = fields + usize::from(self.trailing_delimiter.value);
-        let whole = parsed.records.into_iter().filter(|record| record.cells.len() == width);
+        let text = &text[parse::behind_lines(text, 1, breaks)..];
+        let width = self.columns.len() + usize::from(self.trailing_delimiter.value);
+        // The records from a place on, and how many have another width.
+        let records = |start: usize, is_partial: bool| {
+            let parsed = parse::parse(&text[start..], at_end, &self.style(), breaks, usize::MAX);
+            let all = parsed.records.into_iter().skip(is_partial.into());
+            let (whole, others): (Vec<_>, Vec<_>) = all.partition(|record| record.cells.len() == width);
+            (whole, others.len())
+        };
+        let mut whole = records(0, false);
+        if whole.1 > 0
+            && let Some(closing) = self.closing_quote(text)
+        {
+            let inside = records(closing + 1, true);
+            if inside.0.len() * (whole.0.len() + whole.1) > whole.0.len() * (inside.0.len() + inside.1) {
+                whole = inside;
+            }
+        }
+        let whole = whole.0.into_iter();
         let table: parse::Table = whole.map(|record| record.cells).collect();
         let mut sniffed = self.clone();
         columns::guess(&mut sniffed, &table, given);
         sniffed.columns.into_iter().map(|column| column.types).collect()
+    }
+
+    /// The first quote in `text` that closes a field, if the text begins inside one.
+    fn closing_quote(&self, text: &[u8]) -> Option<usize> {
+        let quote = self.quote.value?;
+        let mut at = 0;
+        loop {
+            at += memchr::memchr(quote, text.get(at..)?)?;
+            let behind = &text[at + 1..];
+            match behind.first() {
+                Some(next) if *next == quote => at += 2,
+                Some(b'\n' | b'\r') => return Some(at),
+                Some(_) if behind.starts_with(&self.delimiter.value) => return Some(at),
+                _ => at += 1,
+            }
+        }
     }
 }

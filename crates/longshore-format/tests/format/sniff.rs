@@ -268,3 +268,22 @@ fn a_blank_behind_every_delimiter_is_a_part_of_it() {
     assert_eq!(delimiter("id, name, note\n1, x, \"a, b\"\n2, y, \"c, d\"\n"), (", ".to_owned(), "name".to_owned()));
     assert_eq!(delimiter("id, name, note\n1,x, 1\n2,y, 2\n").0, ",");
 }
+
+/// What a place in the middle of a file tells, wherever it is cut out of records with line ends in quotes.
+#[test]
+fn a_place_that_begins_in_quotes_tells_the_types_of_its_records() {
+    let record = |n: usize| format!("{n},\"title {n}\",\"he said, \"\"ahoy\"\"\nline\nbreak, cargo\"\n");
+    let text: String = std::iter::once("id,title,body\n".to_owned()).chain((0..200).map(record)).collect();
+    let given = Given::default();
+    let sniffed = longshore_format::sniff::sniff(text.as_bytes(), true, &given);
+    assert_eq!(sniffed.columns.len(), 3);
+    let numbers = sniffed.columns[0].types;
+    for cut in 2000..2200 {
+        let types = sniffed.types_of(&text.as_bytes()[cut..cut + 4000], false, &given);
+        let joined = numbers.join(types[0]);
+        assert!(
+            joined.decide(&sniffed.reading(&given)).value_type == numbers.decide(&sniffed.reading(&given)).value_type,
+            "{cut}"
+        );
+    }
+}
