@@ -1,5 +1,5 @@
-//! Rows for programs that know Arrow and nothing of Longshore: what Arrow has no type for becomes texts, and NUMERIC
-//! decimals, where all values are known.
+//! Rows for programs that know Arrow and nothing of Longshore: what Arrow has no type for becomes texts, NUMERIC
+//! decimals, where all values are known, and decimals doubles, for programs that want these.
 
 use std::sync::Arc;
 
@@ -69,18 +69,19 @@ pub fn schema_with_doubles(schema: &Schema) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
 }
 
-/// The same batch, where decimals are the nearest doubles: for programs whose arrays have no decimals, such as those of NumPy.
+/// The same batch, where decimals are the nearest doubles, with the columns of `schema`, which [`schema_with_doubles`] made: for
+/// programs whose arrays have no decimals, such as those of NumPy.
 ///
 /// # Errors
-/// Never for what queries, tables and texts give.
-pub fn doubles_of_decimals(batch: &RecordBatch) -> Result<RecordBatch, Error> {
+/// When `schema` is that of another batch.
+pub fn doubles_of_decimals(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Error> {
     let columns = batch.columns().iter().map(|column| match column.data_type() {
         DataType::Decimal128(..) => doubles(column),
         _ => Ok(Arc::clone(column)),
     });
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(schema_with_doubles(batch.schema_ref()), columns, &options)
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
         .map_err(|error| Error::internal(error.to_string()))
 }
 
@@ -174,8 +175,9 @@ mod tests {
             let decimals: ArrayRef = Arc::new(decimals.with_precision_and_scale(38, scale).unwrap());
             let others: ArrayRef = Arc::new(Int32Array::from_iter_values(0..6));
             let batch = RecordBatch::try_from_iter([("d", decimals), ("n", others)]).unwrap();
-            let made = doubles_of_decimals(&batch).unwrap();
-            assert_eq!(made.schema(), schema_with_doubles(batch.schema_ref()));
+            let schema = schema_with_doubles(batch.schema_ref());
+            let made = doubles_of_decimals(&batch, &schema).unwrap();
+            assert_eq!(made.schema(), schema);
             assert_eq!(made.column(1), batch.column(1));
             let doubles = made.column(0).as_primitive::<Float64Type>();
             assert!(doubles.is_null(5));

@@ -157,24 +157,23 @@ impl Sniffed {
         let breaks = LineBreaks::new(text, given.rules.line_ends);
         let text = &text[parse::behind_lines(text, 1, breaks)..];
         let width = self.columns.len() + usize::from(self.trailing_delimiter.value);
-        // The records from a place on, and how many have another width.
-        let records = |start: usize, is_partial: bool| {
+        // The rows from `start` on behind the first `skipped` ones, and of how many records.
+        let read = |start: usize, skipped: usize| -> (parse::Table, usize) {
             let parsed = parse::parse(&text[start..], at_end, &self.style(), breaks, usize::MAX);
-            let all = parsed.records.into_iter().skip(is_partial.into());
-            let (whole, others): (Vec<_>, Vec<_>) = all.partition(|record| record.cells.len() == width);
-            (whole, others.len())
+            let records = parsed.records.len().saturating_sub(skipped);
+            let cells = parsed.records.into_iter().skip(skipped).map(|record| record.cells);
+            (cells.filter(|cells| cells.len() == width).collect(), records)
         };
-        let mut whole = records(0, false);
-        if whole.1 > 0
+        let (mut table, records) = read(0, 0);
+        if table.len() < records
             && let Some(closing) = self.closing_quote(text)
         {
-            let inside = records(closing + 1, true);
-            if inside.0.len() * (whole.0.len() + whole.1) > whole.0.len() * (inside.0.len() + inside.1) {
-                whole = inside;
+            // What is left of the record that the quote stands in is no record.
+            let (inside, records_inside) = read(closing + 1, 1);
+            if inside.len() * records > table.len() * records_inside {
+                table = inside;
             }
         }
-        let whole = whole.0.into_iter();
-        let table: parse::Table = whole.map(|record| record.cells).collect();
         let mut sniffed = self.clone();
         columns::guess(&mut sniffed, &table, given);
         sniffed.columns.into_iter().map(|column| column.types).collect()

@@ -30,7 +30,7 @@ enum Source {
 
 /// All rows of a statement, with their columns, or of texts.
 #[derive(Clone)]
-pub(crate) enum Kept {
+enum Kept {
     Batches(SchemaRef, Arc<[RecordBatch]>),
     Texts(Arc<TextRows>),
 }

@@ -22,9 +22,10 @@ pub(crate) struct Batches {
 impl Batches {
     /// The same, where decimals are the nearest doubles.
     pub(crate) fn with_doubles(mut self) -> Self {
-        let made = |batch: RecordBatch| doubles_of_decimals(&batch).map_err(|error| error.to_string());
         let schema = schema_with_doubles(&self.schema);
-        Self { schema, next: Box::new(move || (self.next)().map(|batch| batch.and_then(made))) }
+        let to = Arc::clone(&schema);
+        let made = move |batch: RecordBatch| doubles_of_decimals(&batch, &to).map_err(|error| error.to_string());
+        Self { schema, next: Box::new(move || (self.next)().map(|batch| batch.and_then(&made))) }
     }
 }
 
