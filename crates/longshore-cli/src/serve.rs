@@ -35,6 +35,8 @@ pub(crate) async fn run(config: Config, options: ServeOptions) -> Result<(), Fai
         }
         None => None,
     };
+    // Whoever asks for the certificates to be read again does not end a server that is about to start.
+    let hang_up = signal(SignalKind::hangup()).map_err(Reason::Signals)?;
     let database = match &directory {
         Some(path) => Database::open_directory(path, config, &durability)?,
         None => Database::open(config)?,
@@ -56,7 +58,6 @@ pub(crate) async fn run(config: Config, options: ServeOptions) -> Result<(), Fai
         note(&format!("listening on {}", socket.display()));
     }
     tell(supervisor::READY);
-    let hang_up = signal(SignalKind::hangup()).map_err(Reason::Signals)?;
     let reload = tokio::spawn(reload(hang_up, server.certificates()));
     server.run(signals).await;
     reload.abort();
