@@ -152,6 +152,7 @@ fn runtime(config: &Config, memory: &Arc<Memory>, temp_files: &Arc<TempFiles>) -
     let disk = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(NamelessFiles::new(temp_files)));
     let mut runtime = RuntimeEnvBuilder::new().with_disk_manager_builder(disk);
     if let Some(limit) = config.memory_limit {
+        runtime = runtime.with_max_spill_merge_fan_in(memory::merged_runs(limit, config.threads));
         runtime = runtime.with_memory_pool(Arc::new(SharedPool::new(Arc::clone(memory), limit, config.heap_bytes)));
     }
     runtime.build_arc().expect("a runtime with default caches and temporary folders is always to be had")

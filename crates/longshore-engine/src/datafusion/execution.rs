@@ -7,6 +7,7 @@ pub(super) mod limits;
 pub(super) mod memory;
 pub(super) mod one_row;
 pub(super) mod shared;
+mod shares;
 pub(super) mod sizes;
 pub(super) mod spill;
 pub(super) mod spilling_joins;

@@ -331,3 +331,20 @@ async fn queries_heed_the_memory_limit() {
     let error = run(&mut session, sql).await.expect_err("an array of 40 MB");
     assert!(error.kind() == ErrorKind::Memory && error.to_string().contains("--memory-limit"), "{error}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sorts_of_several_threads_leave_memory_to_each_other() {
+    // Which thread asks first differs from run to run.
+    let limited = Config { threads: 4, memory_limit: Some(16 << 20), ..Config::default() };
+    for (config, limit) in [(Config { threads: 4, ..Config::default() }, "4MB"), (limited, "1GB")] {
+        let database = open(config);
+        let mut session = database.session();
+        let table = "CREATE TABLE rows AS SELECT (g * 7919) % 100003 AS n, 'text ' || g AS t \
+                     FROM generate_series(1, 100002) AS g";
+        ok(&mut session, table).await;
+        ok(&mut session, &format!("SET query_memory_limit = '{limit}'")).await;
+        for _ in 0..share(20) {
+            assert_eq!(ok(&mut session, "SELECT n FROM rows ORDER BY n DESC, t OFFSET 100000").await, ["2", "1"]);
+        }
+    }
+}

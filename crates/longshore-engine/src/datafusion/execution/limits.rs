@@ -13,6 +13,7 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool
 use datafusion::execution::runtime_env::RuntimeEnv;
 
 use super::memory;
+use super::shares::Shares;
 use super::spill::NamelessFiles;
 use crate::activity::TempFiles;
 use crate::transaction::QueryLimits;
@@ -27,17 +28,22 @@ pub(in crate::datafusion) fn limited(
     let mut session = None;
     if let Some(limit) = limits.memory {
         let all = Arc::clone(&runtime.memory_pool);
-        let (taken, spilling) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        runtime.memory_pool = Arc::new(QueryPool { all, limit, taken, spilling });
+        let (taken, shares) = (AtomicUsize::new(0), Shares::default());
+        runtime.memory_pool = Arc::new(QueryPool { all, limit, taken, shares });
         let mut config = context.session_config().clone();
         memory::fit(&mut config, limit);
         session = Some(config);
     }
-    if let Some(limit) = limits.temp_file {
-        let files = Arc::new(NamelessFiles::up_to(limit, temp_files));
-        if let Ok(disk) = DiskManagerBuilder::default().with_temp_file_factory(files).build() {
-            runtime.disk_manager = Arc::new(disk);
-        }
+    let files = match limits.temp_file {
+        Some(limit) => NamelessFiles::up_to(limit, temp_files),
+        None => NamelessFiles::new(temp_files),
+    };
+    let threads = context.session_config().target_partitions();
+    let all = runtime.disk_manager.max_spill_merge_fan_in();
+    let runs = limits.memory.map_or(all, |limit| memory::merged_runs(limit, threads));
+    let disk = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(files)).with_max_spill_merge_fan_in(runs);
+    if let Ok(disk) = disk.build() {
+        runtime.disk_manager = Arc::new(disk);
     }
     let own = match Arc::try_unwrap(context) {
         Ok(own) => own.with_runtime(Arc::new(runtime)),
@@ -56,9 +62,7 @@ struct QueryPool {
     all: Arc<dyn MemoryPool>,
     limit: usize,
     taken: AtomicUsize,
-    /// Operators that can spill. As in the memory of all queries, each has the same part of one half, and the merges by which
-    /// they spill find the other half.
-    spilling: AtomicUsize,
+    shares: Shares,
 }
 
 impl QueryPool {
@@ -86,12 +90,12 @@ impl MemoryPool for QueryPool {
     }
 
     fn register(&self, consumer: &MemoryConsumer) {
-        self.spilling.fetch_add(usize::from(consumer.can_spill()), Ordering::Relaxed);
+        self.shares.register(consumer);
         self.all.register(consumer);
     }
 
     fn unregister(&self, consumer: &MemoryConsumer) {
-        self.spilling.fetch_sub(usize::from(consumer.can_spill()), Ordering::Relaxed);
+        self.shares.unregister(consumer);
         self.all.unregister(consumer);
     }
 
@@ -106,10 +110,7 @@ impl MemoryPool for QueryPool {
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
-        // Who has nothing yet has nothing to spill.
-        let may_spill = additional > 0 && reservation.consumer().can_spill() && reservation.size() > 0;
-        let part = self.limit / 2 / self.spilling.load(Ordering::Relaxed).max(1);
-        if may_spill && reservation.size() + additional > part {
+        if additional > 0 && !self.shares.allow(reservation, additional, self.limit) {
             return Err(self.refused(additional));
         }
         let grown = |taken: usize| taken.checked_add(additional).filter(|grown| *grown <= self.limit);

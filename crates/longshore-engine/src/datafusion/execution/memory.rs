@@ -20,13 +20,24 @@ use datafusion::execution::{SessionState, TaskContext};
 use datafusion::prelude::SessionConfig;
 use longshore_storage::Memory;
 
+use super::shares::Shares;
+
 /// Bytes by which the limit may be passed in any case before a statement is ended: what lies between operators.
 const OVERSHOOT_BYTES: usize = 32 << 20;
 
 /// The least rows of a batch where memory is limited.
-const BATCH_ROWS_MIN: usize = 1024;
+const BATCH_ROWS_MIN: usize = 512;
 /// Bytes of a thread's share of a memory limit for each row of a batch.
 const BYTES_PER_BATCH_ROW: usize = 64 << 10;
+
+/// Bytes of a thread's share of a memory limit for each run that a sort merges at once, and the most runs.
+const BYTES_PER_RUN: usize = 1 << 20;
+const RUNS_MAX: usize = 16;
+
+/// How many runs that a sort has spilled it merges at once, so that it leaves memory to the other operators of its query.
+pub(in crate::datafusion) fn merged_runs(limit: usize, threads: usize) -> usize {
+    (limit / threads.max(1) / BYTES_PER_RUN).clamp(2, RUNS_MAX)
+}
 
 /// Lets queries work within so many bytes.
 pub(in crate::datafusion) fn fit(session: &mut SessionConfig, limit: usize) {
@@ -45,16 +56,14 @@ pub(in crate::datafusion) fn fit(session: &mut SessionConfig, limit: usize) {
     options.execution.max_spill_file_size_bytes = alone;
 }
 
-/// Gives queries what tables leave of the memory limit: first come first served, but for operators that can spill. These
-/// have one half for all of them, and each the same part of it, so that none starves, and that the merges by which they
-/// spill find the other half.
+/// Gives queries what tables leave of the memory limit: first come first served, but for operators that can
+/// spill ([`Shares`]).
 #[derive(Debug)]
 pub(in crate::datafusion) struct SharedPool {
     tables: Arc<Memory>,
     limit: usize,
     queries: AtomicUsize,
-    /// Operators that can spill, each of which gets the same part of one half.
-    spilling: AtomicUsize,
+    shares: Shares,
     heap: Option<Heap>,
 }
 
@@ -71,7 +80,7 @@ impl SharedPool {
     /// allocator has handed out.
     pub(in crate::datafusion) fn new(tables: Arc<Memory>, limit: usize, heap_bytes: Option<fn() -> usize>) -> Self {
         let heap = heap_bytes.map(|bytes| Heap { bytes, before: bytes() });
-        Self { tables, limit, queries: AtomicUsize::new(0), spilling: AtomicUsize::new(0), heap }
+        Self { tables, limit, queries: AtomicUsize::new(0), shares: Shares::default(), heap }
     }
 
     /// What tables leave to queries.
@@ -189,11 +198,11 @@ impl MemoryPool for SharedPool {
     }
 
     fn register(&self, consumer: &MemoryConsumer) {
-        self.spilling.fetch_add(usize::from(consumer.can_spill()), Ordering::Relaxed);
+        self.shares.register(consumer);
     }
 
     fn unregister(&self, consumer: &MemoryConsumer) {
-        self.spilling.fetch_sub(usize::from(consumer.can_spill()), Ordering::Relaxed);
+        self.shares.unregister(consumer);
     }
 
     fn grow(&self, _reservation: &MemoryReservation, additional: usize) {
@@ -215,9 +224,7 @@ impl MemoryPool for SharedPool {
         if additional == 0 {
             return Ok(());
         }
-        if reservation.consumer().can_spill()
-            && reservation.size() + additional > share / 2 / self.spilling.load(Ordering::Relaxed).max(1)
-        {
+        if !self.shares.allow(reservation, additional, share) {
             return Err(refused());
         }
         self.queries
