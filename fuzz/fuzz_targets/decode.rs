@@ -163,7 +163,7 @@ fn of_type(bytes: &[u8], rule: &FieldRule) -> Result<Cell, Reason> {
         ValueType::Text => exact::text(bytes).map(string),
         ValueType::Varchar(characters) => exact::varchar(bytes, characters).map(string),
         ValueType::Char(characters) => exact::character(bytes, characters).map(string),
-        ValueType::Uuid => exact::uuid(bytes).map(|uuid| Cell::Bytes(uuid.to_vec())),
+        ValueType::Uuid => exact::uuid(bytes).map(|uuid| Cell::Number(uuid.stored())),
         ValueType::Bytea => {
             let mut out = Vec::new();
             exact::bytea(bytes, &mut out).map(|()| Cell::Bytes(out))

@@ -86,6 +86,7 @@ impl Kept {
             Datum::I128(value) => Kept::Plain(Datum::I128(value)),
             Datum::F32(value) => Kept::Plain(Datum::F32(value)),
             Datum::F64(value) => Kept::Plain(Datum::F64(value)),
+            Datum::Uuid(value) => Kept::Plain(Datum::Uuid(value)),
         }
     }
 

@@ -47,7 +47,6 @@ pub use target::{Coded, HEAP_BYTES_MAX, Heap, Slot, Target, VIEW_INLINE_BYTES_MA
 pub use text_memo::TextMemo;
 
 use longshore_value::numeric::{GROWTH_MAX, Limit};
-use longshore_value::uuid::UUID_GROWTH_MAX;
 
 use crate::{Dialect, Kernel, Rows};
 use column::Settings;
@@ -95,7 +94,7 @@ pub enum ValueType {
     Varchar(u32),
     /// UTF-8 of at most that many characters, stored without trailing blanks.
     Char(u32),
-    /// UUID, stored as 36 characters of lower-case text.
+    /// UUID, stored as the `i128` that `longshore_value::uuid` says.
     Uuid,
     /// Bytes, written as `\x` and hexadecimal digits.
     Bytea,
@@ -116,15 +115,12 @@ impl ValueType {
             | ValueType::Time
             | ValueType::Timestamp
             | ValueType::TimestampTz => Slot::I64,
-            ValueType::Decimal128 { .. } => Slot::I128,
+            ValueType::Decimal128 { .. } | ValueType::Uuid => Slot::I128,
             ValueType::Float32 => Slot::F32,
             ValueType::Float64 => Slot::F64,
-            ValueType::Text
-            | ValueType::Varchar(_)
-            | ValueType::Char(_)
-            | ValueType::Uuid
-            | ValueType::Bytea
-            | ValueType::Numeric(_) => Slot::View,
+            ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) | ValueType::Bytea | ValueType::Numeric(_) => {
+                Slot::View
+            }
         }
     }
 
@@ -132,7 +128,6 @@ impl ValueType {
     #[must_use]
     pub fn growth_max(self) -> usize {
         match self {
-            ValueType::Uuid => UUID_GROWTH_MAX,
             ValueType::Numeric(_) => GROWTH_MAX,
             _ => 0,
         }

@@ -66,7 +66,7 @@ pub use error::{Error, ErrorDetails, ErrorKind};
 pub use inspect::{CheckReport, LogLine};
 pub use longshore_load::{Control, Kernel, Progress};
 pub use longshore_storage::checksum::Checksum;
-pub use longshore_storage::{Datum, Isolation, Memory, key};
+pub use longshore_storage::{Datum, Isolation, Memory, Uuid, key};
 pub use prepared::Prepared;
 pub use read_text::{TextRequest, TextRows, read_text};
 pub use report::{Description, Function, Outcome, Report, ResultColumns, RowStream, TableBytes};

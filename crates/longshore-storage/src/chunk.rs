@@ -246,6 +246,18 @@ impl Chunk {
         }
     }
 
+    /// The numbers of a column of UUIDs (`longshore_value::uuid`), if there is one for each row; `None` of any other.
+    #[must_use]
+    pub fn plain_uuids(&self, column: usize) -> Option<&[i128]> {
+        if self.schema.all_columns()[column].column_type != ColumnType::Uuid {
+            return None;
+        }
+        match &self.columns[column].values {
+            ColumnValues::Plain(values) => Some(values.typed_data()),
+            ColumnValues::Packed(packed) => packed.as_plain().map(|values| values.typed_data()),
+        }
+    }
+
     /// Bytes of all texts that lie outside of views, as they are read.
     #[must_use]
     pub fn text_bytes(&self) -> usize {

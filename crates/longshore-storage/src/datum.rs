@@ -7,7 +7,9 @@
 
 use std::fmt;
 
-use crate::types::Physical;
+use longshore_value::uuid::Uuid;
+
+use crate::types::{ColumnType, Physical};
 
 /// A value, or NULL, in the representation that its column is stored in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +30,9 @@ pub enum Datum<'a> {
     F32(f32),
     /// DOUBLE PRECISION.
     F64(f64),
-    /// CHAR, VARCHAR, TEXT, UUID.
+    /// UUID.
+    Uuid(Uuid),
+    /// CHAR, VARCHAR, TEXT, and what a UUID is written from.
     Text(&'a str),
     /// BYTEA.
     Bytes(&'a [u8]),
@@ -47,6 +51,7 @@ impl Datum<'_> {
             Datum::I128(_) => "an integer of 128 bits",
             Datum::F32(_) => "a float of 32 bits",
             Datum::F64(_) => "a float of 64 bits",
+            Datum::Uuid(_) => "a UUID",
             Datum::Text(_) => "a text",
             Datum::Bytes(_) => "a string of bytes",
         }
@@ -64,6 +69,7 @@ impl fmt::Display for Datum<'_> {
             Datum::I128(value) => value.fmt(f),
             Datum::F32(value) => value.fmt(f),
             Datum::F64(value) => value.fmt(f),
+            Datum::Uuid(value) => write!(f, "'{value}'"),
             Datum::Text(value) => write!(f, "'{value}'"),
             Datum::Bytes(value) => {
                 f.write_str("\\x")?;
@@ -73,13 +79,14 @@ impl fmt::Display for Datum<'_> {
     }
 }
 
-/// The value of stored bits, which are not those of a text.
-pub(crate) fn datum_of_bits(physical: Physical, bits: u128) -> Datum<'static> {
-    match physical {
+/// The value of the bits that a column of a type, which is none of text, stores.
+pub(crate) fn datum_of_bits(column_type: ColumnType, bits: u128) -> Datum<'static> {
+    match column_type.physical() {
         Physical::U8 => Datum::Bool(bits as u8 != 0),
         Physical::I16 => Datum::I16(bits as i16),
         Physical::I32 => Datum::I32(bits as i32),
         Physical::I64 => Datum::I64(bits as i64),
+        Physical::I128 if column_type == ColumnType::Uuid => Datum::Uuid(Uuid::of_stored(bits as i128)),
         Physical::I128 | Physical::View => Datum::I128(bits as i128),
         Physical::F32 => Datum::F32(f32::from_bits(bits as u32)),
         Physical::F64 => Datum::F64(f64::from_bits(bits as u64)),
@@ -95,7 +102,7 @@ macro_rules! datum_from {
         }
     )*};
 }
-datum_from!(Bool: bool, I16: i16, I32: i32, I64: i64, I128: i128, F32: f32, F64: f64, Text: &'a str, Bytes: &'a [u8]);
+datum_from!(Bool: bool, I16: i16, I32: i32, I64: i64, I128: i128, F32: f32, F64: f64, Uuid: Uuid, Text: &'a str, Bytes: &'a [u8]);
 
 impl<'a> From<&'a String> for Datum<'a> {
     fn from(value: &'a String) -> Datum<'a> {

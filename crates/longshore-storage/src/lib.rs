@@ -89,6 +89,8 @@ mod version;
 mod view;
 mod visibility;
 
+pub use longshore_value::uuid::Uuid;
+
 pub use alteration::{Alteration, KeptIndex, NewColumn};
 pub use append::{Append, BufferPacking, Clash, Clashes, ConflictAction, MergeKind, Merged, OnConflict};
 pub use arena::{ARENA_BLOCK_BYTES, Arena, Region};

@@ -10,6 +10,8 @@
 
 use std::cmp::Ordering;
 
+use longshore_value::uuid::Uuid;
+
 pub(crate) mod bounds;
 pub(crate) mod extremes;
 
@@ -24,6 +26,8 @@ pub enum Value {
     Decimal(i128),
     /// REAL and DOUBLE PRECISION; never NaN.
     Float(f64),
+    /// UUID.
+    Uuid(Uuid),
     /// Texts.
     Text(String),
     /// BYTEA.
@@ -38,6 +42,7 @@ impl PartialOrd for Value {
             (Value::Integer(a), Value::Integer(b)) => Some(a.cmp(b)),
             (Value::Decimal(a), Value::Decimal(b)) => Some(a.cmp(b)),
             (Value::Float(a), Value::Float(b)) => Some(a.total_cmp(b)),
+            (Value::Uuid(a), Value::Uuid(b)) => Some(a.cmp(b)),
             (Value::Text(a), Value::Text(b)) => Some(a.cmp(b)),
             (Value::Bytes(a), Value::Bytes(b)) => Some(a.cmp(b)),
             _ => None,

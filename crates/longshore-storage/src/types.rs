@@ -1,8 +1,8 @@
 //! Decides which types a column may have, how each is stored, and what Arrow type its readers see.
 //!
-//! The stored ([`Physical`]) layout is Arrow's own except in two places, where a smaller one pays during a load: a
-//! BOOLEAN takes a byte instead of a bit, and a DECIMAL of up to 18 digits takes 64 bits instead of 128. Both are
-//! converted batch by batch when they are read (`chunk/array.rs`).
+//! The stored ([`Physical`]) layout is Arrow's own except in three places, where another one pays during a load: a
+//! BOOLEAN takes a byte instead of a bit, a DECIMAL of up to 18 digits takes 64 bits instead of 128, and a UUID takes 16
+//! bytes where readers get a text of 36. They are converted batch by batch when they are read (`chunk/array.rs`).
 //!
 //! Not here: the SQL spelling of types beyond their display (the engine parses), conversion between types.
 
@@ -60,7 +60,7 @@ pub enum ColumnType {
     Timestamp,
     /// TIMESTAMP WITH TIME ZONE, microseconds since 1970-01-01T00:00:00 UTC.
     TimestampTz,
-    /// UUID, stored as 36 characters of lower-case text.
+    /// UUID, stored as `longshore_value::uuid` says; readers see 36 characters of lower-case text.
     Uuid,
     /// TIME WITH TIME ZONE; stored as `longshore_value::times` says, as is INTERVAL.
     TimeTz,
@@ -207,11 +207,10 @@ impl ColumnType {
             ColumnType::Real => Physical::F32,
             ColumnType::Double => Physical::F64,
             ColumnType::Decimal { precision, .. } if precision <= DECIMAL64_PRECISION_MAX => Physical::I64,
-            ColumnType::Decimal { .. } => Physical::I128,
+            ColumnType::Decimal { .. } | ColumnType::Uuid => Physical::I128,
             ColumnType::Char(_)
             | ColumnType::Varchar(_)
             | ColumnType::Text
-            | ColumnType::Uuid
             | ColumnType::TimeTz
             | ColumnType::Interval
             | ColumnType::Bytea
@@ -229,6 +228,7 @@ impl ColumnType {
     pub fn is_stored_as(&self, other: ColumnType) -> bool {
         let is_numeric = |column_type| matches!(column_type, ColumnType::Numeric(_));
         self.physical() == other.physical()
+            && (*self == ColumnType::Uuid) == (other == ColumnType::Uuid)
             && (!self.is_bytes() || other.is_bytes())
             && is_numeric(*self) == is_numeric(other)
             && (self.unwrapped().is_none() && other.unwrapped().is_none()

@@ -17,7 +17,7 @@
 //! - `numeric`: numbers as NUMERIC without a precision keeps them
 //! - `text`: texts as CHAR(n) and VARCHAR(n) store them
 //! - `times`: times of a precision, and times with a zone and intervals as bytes
-//! - `uuid`: the spellings of a UUID and its stored form
+//! - `uuid`: UUIDs: their spellings, how they are stored and written
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,19 +1,97 @@
-//! Decides which texts are UUIDs, and how they are stored: 36 characters, lower case, hyphens after 8, 12, 16 and 20
-//! digits.
+//! Decides which texts are UUIDs, and how they are stored and written.
 //!
 //! As in PostgreSQL a UUID has 32 hexadecimal digits of either case; a hyphen may stand after every group of four but
-//! the last; all of it may stand in braces. Blanks around it are an error.
+//! the last; all of it may stand in braces. Blanks around it are an error. It is written in lower case, with hyphens after 8,
+//! 12, 16 and 20 digits.
 //!
 //! Not here: the fast path of loads (`csv/decode/uuid`), and blanks that COPY cuts where its option TRIM is set.
 
-/// Bytes of a stored UUID.
-pub const UUID_BYTES: usize = 36;
+use core::fmt;
 
-/// Hexadecimal digits of a UUID, its shortest spelling.
+/// Bytes of a written UUID.
+pub const UUID_TEXT_BYTES: usize = 36;
+
+/// Hexadecimal digits of a UUID.
 const DIGITS: usize = 32;
 
-/// Bytes by which the stored UUID may be longer than its text.
-pub const UUID_GROWTH_MAX: usize = UUID_BYTES - DIGITS;
+/// A UUID: its 16 bytes, the most significant first. They order as the texts do.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Uuid(pub [u8; 16]);
+
+impl Uuid {
+    /// The UUID that a text spells.
+    ///
+    /// # Errors
+    ///
+    /// If the text spells none.
+    pub fn parse(text: &[u8]) -> Result<Uuid, UuidError> {
+        let braces = text.first() == Some(&b'{');
+        let mut at = usize::from(braces);
+        let mut value = 0_u128;
+        for digit in 0..DIGITS {
+            at += usize::from(digit > 0 && digit % 4 == 0 && text.get(at) == Some(&b'-'));
+            let found = text.get(at).and_then(|&byte| char::from(byte).to_digit(16));
+            value = value << 4 | u128::from(found.ok_or(UuidError { at, expected: UuidPart::HexDigit })?);
+            at += 1;
+        }
+        if braces {
+            if text.get(at) != Some(&b'}') {
+                return Err(UuidError { at, expected: UuidPart::Brace });
+            }
+            at += 1;
+        }
+        let uuid = Uuid(value.to_be_bytes());
+        if at == text.len() { Ok(uuid) } else { Err(UuidError { at, expected: UuidPart::End }) }
+    }
+
+    /// The UUID as it is written, in ASCII.
+    #[must_use]
+    pub fn text(self) -> [u8; UUID_TEXT_BYTES] {
+        let mut text = [b'-'; UUID_TEXT_BYTES];
+        // Hyphens stand behind 4, 6, 8 and 10 bytes.
+        for (at, byte) in self.0.into_iter().enumerate() {
+            let to = 2 * at + (at / 2).saturating_sub(1).min(4);
+            text[to..to + 2].copy_from_slice(&HEXADECIMAL[usize::from(byte)]);
+        }
+        text
+    }
+
+    /// The whole number that a column stores, which orders as the UUIDs do.
+    #[must_use]
+    pub fn stored(self) -> i128 {
+        u128::from_be_bytes(self.0).wrapping_add(1 << 127) as i128
+    }
+
+    /// The UUID that is stored as a whole number.
+    #[must_use]
+    pub fn of_stored(stored: i128) -> Uuid {
+        Uuid((stored as u128).wrapping_sub(1 << 127).to_be_bytes())
+    }
+}
+
+/// The two digits of each byte.
+static HEXADECIMAL: [[u8; 2]; 256] = {
+    let digits = b"0123456789abcdef";
+    let mut both = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        both[byte] = [digits[byte >> 4], digits[byte & 15]];
+        byte += 1;
+    }
+    both
+};
+
+impl fmt::Display for Uuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.text().iter().try_for_each(|&byte| fmt::Write::write_char(f, byte.into()))
+    }
+}
+
+impl fmt::Debug for Uuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 /// A text is no UUID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,34 +113,6 @@ pub enum UuidPart {
     End,
 }
 
-/// The stored form of a UUID.
-///
-/// # Errors
-///
-/// If the text is not a UUID.
-pub fn canonical(text: &[u8]) -> Result<[u8; UUID_BYTES], UuidError> {
-    let braces = text.first() == Some(&b'{');
-    let mut at = usize::from(braces);
-    let mut stored = [b'-'; UUID_BYTES];
-    let mut to = 0;
-    for digit in 0..DIGITS {
-        at += usize::from(digit > 0 && digit % 4 == 0 && text.get(at) == Some(&b'-'));
-        let found = text.get(at).filter(|byte| byte.is_ascii_hexdigit());
-        let found = found.ok_or(UuidError { at, expected: UuidPart::HexDigit })?;
-        to += usize::from(matches!(to, 8 | 13 | 18 | 23));
-        stored[to] = found.to_ascii_lowercase();
-        at += 1;
-        to += 1;
-    }
-    if braces {
-        if text.get(at) != Some(&b'}') {
-            return Err(UuidError { at, expected: UuidPart::Brace });
-        }
-        at += 1;
-    }
-    if at == text.len() { Ok(stored) } else { Err(UuidError { at, expected: UuidPart::End }) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,7 +128,9 @@ mod tests {
             "a0ee-bc99-9c0b-4ef8-bb6d-6bb9-bd38-0a11",
             "{a0eebc99-9c0b4ef8-bb6d6bb9-bd380a11}",
         ] {
-            assert_eq!(canonical(text.as_bytes()), Ok(*b"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"), "{text}");
+            let uuid = Uuid::parse(text.as_bytes()).expect("it is a UUID");
+            assert_eq!(uuid.0[..4], [0xA0, 0xEE, 0xBC, 0x99], "{text}");
+            assert_eq!(&uuid.text(), b"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "{text}");
         }
     }
 
@@ -103,7 +155,23 @@ mod tests {
             ("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 ", 36, End),
             ("\u{e4}0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", 0, HexDigit),
         ] {
-            assert_eq!(canonical(text.as_bytes()), Err(UuidError { at, expected }), "{text:?}");
+            assert_eq!(Uuid::parse(text.as_bytes()), Err(UuidError { at, expected }), "{text:?}");
         }
+    }
+    #[test]
+    fn stored_numbers_order_as_texts_do() {
+        let texts = [
+            "00000000-0000-0000-0000-000000000000",
+            "00000000-0000-0000-0000-000000000001",
+            "7fffffff-ffff-ffff-ffff-ffffffffffff",
+            "80000000-0000-0000-0000-000000000000",
+            "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+            "ffffffff-ffff-ffff-ffff-ffffffffffff",
+        ];
+        let uuids = texts.map(|text| Uuid::parse(text.as_bytes()).expect("it is a UUID"));
+        assert!(uuids.is_sorted() && uuids.map(Uuid::stored).is_sorted());
+        assert_eq!(uuids.map(|uuid| Uuid::of_stored(uuid.stored())), uuids);
+        assert!(uuids.iter().zip(texts).all(|(uuid, text)| uuid.text() == text.as_bytes()));
+        assert_eq!((uuids[0].stored(), uuids[5].stored()), (i128::MIN, i128::MAX));
     }
 }

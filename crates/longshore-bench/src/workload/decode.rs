@@ -134,7 +134,7 @@ impl Slots {
             Slot::F64 => Memory::F64(empty()),
             Slot::View => Memory::Views(empty()),
         };
-        // A UUID in braces is stored without them, and a short field may still be a long value: leave room.
+        // A short field may still be a long value: leave room.
         let heap = vec![MaybeUninit::uninit(); text_bytes + 64 * ROWS + PADDING];
         Slots { memory, validity: vec![0xff; ROWS.div_ceil(8)], heap }
     }

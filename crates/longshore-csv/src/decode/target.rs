@@ -51,7 +51,7 @@ pub enum Values<'a> {
     I32(&'a mut [MaybeUninit<i32>]),
     /// Big integers, decimals of up to 18 digits, times and timestamps in microseconds.
     I64(&'a mut [MaybeUninit<i64>]),
-    /// Decimals of up to 38 digits.
+    /// Decimals of up to 38 digits, and UUIDs.
     I128(&'a mut [MaybeUninit<i128>]),
     /// Single precision.
     F32(&'a mut [MaybeUninit<f32>]),

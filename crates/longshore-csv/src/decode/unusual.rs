@@ -17,7 +17,7 @@ use super::numeric::Numeric;
 use super::rule::trim_blanks;
 use super::simd_level::Portable;
 use super::time::{Time, Timestamp, TimestampTz};
-use super::uuid::Uuid;
+use super::uuid::ToUuid;
 use super::{Bad, Column, FieldError, FieldRule, Heap, Reason, Target, ValueType, exact, quoted};
 use crate::{Dialect, PADDING, Rows};
 
@@ -71,7 +71,7 @@ pub(super) fn choose(rule: &FieldRule) -> Option<Column> {
         ValueType::Time => either!(formatted, Formatted, Time),
         ValueType::Timestamp => either!(formatted, Formatted, Timestamp),
         ValueType::TimestampTz => either!(formatted, Formatted, TimestampTz),
-        ValueType::Uuid => either!(false, Usual, Uuid),
+        ValueType::Uuid => either!(false, Usual, ToUuid),
         ValueType::Bytea => either!(false, Usual, Bytea),
         ValueType::Numeric(_) => either!(separated, Separated, Numeric),
         ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => None,

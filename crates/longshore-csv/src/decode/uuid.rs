@@ -1,74 +1,69 @@
-//! UUIDs: 36 characters of hexadecimal digits and hyphens, made lower-case.
+//! UUIDs: 36 characters of hexadecimal digits and hyphens.
 
 use std::mem::MaybeUninit;
 
-use longshore_value::uuid::UUID_BYTES;
+use longshore_value::uuid::{UUID_TEXT_BYTES, Uuid};
 
 use super::conversion::{Conversion, Exact};
 use super::{Heap, Reason, ValueType, Values, exact};
 
-/// Characters of a UUID.
-const LEN: usize = UUID_BYTES;
+/// What stands for bytes that are no hexadecimal digits.
+const NO_DIGIT: u8 = 0xFF;
 
-/// The lower-case of every hexadecimal digit; 0 for other bytes.
-static LOWER: [u8; 256] = {
-    let mut lower = [0; 256];
+/// The values of hexadecimal digits.
+static DIGITS: [u8; 256] = {
+    let mut values = [NO_DIGIT; 256];
     let digits = b"0123456789abcdef";
     let mut value = 0;
     while value < 16 {
         let digit = digits[value];
-        lower[digit as usize] = digit;
-        lower[digit.to_ascii_uppercase() as usize] = digit;
+        values[digit as usize] = value as u8;
+        values[digit.to_ascii_uppercase() as usize] = value as u8;
         value += 1;
     }
-    lower
+    values
 };
 
-/// The conversion to text of 36 characters.
+/// The conversion to whole numbers that order as UUIDs do.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Uuid;
+pub(crate) struct ToUuid;
 
-impl Exact for Uuid {
-    type Value = u128;
+impl Exact for ToUuid {
+    type Value = i128;
 
     fn new(_: ValueType) -> Self {
-        Uuid
+        ToUuid
     }
 
-    fn slots<'t>(values: &'t mut Values<'_>) -> Option<&'t mut [MaybeUninit<u128>]> {
-        if let Values::Views(slots) = values { Some(slots) } else { None }
+    fn slots<'t>(values: &'t mut Values<'_>) -> Option<&'t mut [MaybeUninit<i128>]> {
+        if let Values::I128(slots) = values { Some(slots) } else { None }
     }
 
-    fn exact(self, content: &[u8], heap: &mut Heap<'_>) -> Result<u128, Reason> {
-        exact::uuid(content).map(|text| heap.view(&text))
+    fn exact(self, content: &[u8], _: &mut Heap<'_>) -> Result<i128, Reason> {
+        exact::uuid(content).map(Uuid::stored)
     }
 }
 
-impl Conversion for Uuid {
+impl Conversion for ToUuid {
     #[inline(always)]
-    unsafe fn fast(self, field: *const u8, len: usize, heap: &mut Heap<'_>) -> Option<u128> {
-        if len != LEN {
+    unsafe fn fast(self, field: *const u8, len: usize, _: &mut Heap<'_>) -> Option<i128> {
+        if len != UUID_TEXT_BYTES {
             return None;
         }
         // SAFETY: the field has as many bytes.
-        let field = unsafe { &*field.cast::<[u8; LEN]>() };
-        let mut text = [b'-'; LEN];
-        let mut wrong = false;
-        for (place, slot) in text.iter_mut().enumerate() {
-            let hyphen = matches!(place, 8 | 13 | 18 | 23);
-            let lower = LOWER[usize::from(field[place])];
-            wrong |= if hyphen { field[place] != b'-' } else { lower == 0 };
-            if !hyphen {
-                *slot = lower;
+        let field = unsafe { &*field.cast::<[u8; UUID_TEXT_BYTES]>() };
+        let (mut value, mut wrong) = ([0_u64; 2], 0);
+        for (place, &byte) in field.iter().enumerate() {
+            if matches!(place, 8 | 13 | 18 | 23) {
+                wrong |= byte ^ b'-';
+            } else {
+                let digit = DIGITS[usize::from(byte)];
+                wrong |= digit & 0xF0;
+                let half = &mut value[usize::from(place > 18)];
+                *half = *half << 4 | u64::from(digit & 0x0F);
             }
         }
-        if wrong {
-            return None;
-        }
-        // SAFETY: the heap has the room, and all of it is written.
-        Some(unsafe {
-            heap.reserve(LEN).cast::<[u8; LEN]>().write(text);
-            heap.keep_view(LEN)
-        })
+        let [high, low] = value;
+        (wrong == 0).then(|| Uuid((u128::from(high) << 64 | u128::from(low)).to_be_bytes()).stored())
     }
 }

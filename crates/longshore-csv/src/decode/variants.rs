@@ -13,7 +13,7 @@ use super::numeric::Numeric;
 use super::simd_level::Portable;
 use super::text::{Char, Text, TextKind, Varchar};
 use super::time::{Time, Timestamp, TimestampTz};
-use super::uuid::Uuid;
+use super::uuid::ToUuid;
 use super::{Column, FieldRule, ValueType, exact, unusual};
 use crate::{Dialect, Kernel};
 
@@ -48,7 +48,7 @@ fn of_type<T: Loops>(rule: &FieldRule, dialect: &Dialect) -> (Column, Column) {
         ValueType::Time => of_conversion::<T, Time>(rule, dialect),
         ValueType::Timestamp => of_conversion::<T, Timestamp>(rule, dialect),
         ValueType::TimestampTz => of_conversion::<T, TimestampTz>(rule, dialect),
-        ValueType::Uuid => of_conversion::<T, Uuid>(rule, dialect),
+        ValueType::Uuid => of_conversion::<T, ToUuid>(rule, dialect),
         ValueType::Bytea => of_conversion::<T, Bytea>(rule, dialect),
         ValueType::Numeric(_) => of_conversion::<T, Numeric>(rule, dialect),
         ValueType::Text | ValueType::Varchar(_) | ValueType::Char(_) => of_text::<T>(rule),

@@ -89,10 +89,10 @@ reads!(booleans, Boolean, "t" => 1, "FALSE" => 0, "yes" => 1, "of" => 0, "1" => 
 reads_text!(texts, Text, "a b " => b"a b ", "\"\"" => b"", "\"a\"\"b\"" => b"a\"b", "x\"y,z\"" => b"xy,z");
 reads_text!(limited_texts, Varchar(3), "abc" => b"abc", "abc  " => b"abc", "\u{e4}\u{f6}\u{fc}" => "\u{e4}\u{f6}\u{fc}".as_bytes());
 reads_text!(padded_texts, Char(3), "a  " => b"a", "abc   " => b"abc", "   " => b"");
-reads_text!(
+reads!(
     uuids, Uuid,
-    "{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11}" => b"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
-    "a0eebc999c0b4ef8bb6d6bb9bd380a11" => b"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
+    "{A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11}" => 0x20EE_BC99_9C0B_4EF8_BB6D_6BB9_BD38_0A11,
+    "20eebc999c0b4ef8bb6d6bb9bd380a11" => 0x20EE_BC99_9C0B_4EF8_BB6D_6BB9_BD38_0A11 + i128::MIN
 );
 reads_text!(bytes, Bytea, "\\xDEADbeef" => [0xDE, 0xAD, 0xBE, 0xEF], "\\x" => []);
 

@@ -8,7 +8,7 @@ use arrow_array::builder::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use longshore_storage::ColumnType;
+use longshore_storage::{ColumnType, Uuid};
 
 use super::decode::{self, Digits, Malformed, binary_text};
 use super::{INFINITY, NAN, NEGATIVE, NEGATIVE_INFINITY};
@@ -51,7 +51,7 @@ enum Values {
     Timestamp(TimestampMicrosecondBuilder),
     Bytes(BinaryViewBuilder),
     Text(StringViewBuilder),
-    Uuid(StringViewBuilder, Vec<u8>),
+    Uuid(StringViewBuilder),
     /// Texts that are cast to the type.
     Cast(StringViewBuilder),
 }
@@ -82,7 +82,7 @@ impl Column {
                 Values::Timestamp(TimestampMicrosecondBuilder::new().with_data_type(column_type.arrow()))
             }
             ColumnType::Bytea => Values::Bytes(BinaryViewBuilder::new()),
-            ColumnType::Uuid => Values::Uuid(StringViewBuilder::new(), Vec::new()),
+            ColumnType::Uuid => Values::Uuid(StringViewBuilder::new()),
             _ => Values::Text(StringViewBuilder::new()),
         };
         Self { oid: TypeId::of_column(column_type).oid, values }
@@ -106,7 +106,7 @@ impl Column {
             Values::Time(builder) => builder.append_null(),
             Values::Timestamp(builder) => builder.append_null(),
             Values::Bytes(builder) => builder.append_null(),
-            Values::Text(builder) | Values::Uuid(builder, _) | Values::Cast(builder) => builder.append_null(),
+            Values::Text(builder) | Values::Uuid(builder) | Values::Cast(builder) => builder.append_null(),
         }
     }
 
@@ -128,11 +128,7 @@ impl Column {
             }
             Values::Bytes(builder) => builder.append_value(bytes),
             Values::Text(builder) => builder.append_value(decode::text(bytes)?),
-            Values::Uuid(builder, text) => {
-                text.clear();
-                decode::uuid(&sized::<16>(bytes)?, text);
-                builder.append_value(decode::text(text)?);
-            }
+            Values::Uuid(builder) => builder.append_value(Uuid(sized(bytes)?).to_string()),
             Values::Cast(builder) => builder.append_value(decode::text(&binary_text(bytes, self.oid)?)?),
         }
         Ok(())
@@ -152,7 +148,7 @@ impl Column {
             Values::Time(builder) => Arc::new(builder.finish()),
             Values::Timestamp(builder) => Arc::new(builder.finish()),
             Values::Bytes(builder) => Arc::new(builder.finish()),
-            Values::Text(builder) | Values::Uuid(builder, _) | Values::Cast(builder) => Arc::new(builder.finish()),
+            Values::Text(builder) | Values::Uuid(builder) | Values::Cast(builder) => Arc::new(builder.finish()),
         }
     }
 }

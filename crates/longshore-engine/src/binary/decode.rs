@@ -2,6 +2,7 @@
 
 use bytes::Buf;
 use longshore_csv::write;
+use longshore_storage::Uuid;
 
 use super::{DAYS_TO_2000, INFINITY, JSONB_VERSION, MICROS_TO_2000, NAN, NEGATIVE, NEGATIVE_INFINITY, SCALE_MAX};
 use crate::BuiltinType;
@@ -60,7 +61,7 @@ pub fn binary_text(mut bytes: &[u8], oid: u32) -> Result<Vec<u8>, Malformed> {
             let (micros, days, months) = (bytes.get_i64(), bytes.get_i32(), bytes.get_i32());
             text.extend(format!("{months} months {days} days {micros} microseconds").into_bytes());
         }
-        ("uuid", 16) => uuid(bytes, &mut text),
+        ("uuid", 16) => text.extend(Uuid(bytes.try_into().map_err(|_| Malformed::Binary)?).text()),
         ("numeric", 8..) => return numeric(bytes),
         ("tid" | "refcursor" | "record" | "void" | "int2vector" | "oidvector", _) => return Err(Malformed::Type(oid)),
         _ => return Err(Malformed::Binary),
@@ -107,17 +108,6 @@ pub(super) fn timestamp(micros: i64) -> Result<i64, Malformed> {
 fn zone(west: i32) -> Vec<u8> {
     let (sign, seconds) = if west > 0 { ('-', west.unsigned_abs()) } else { ('+', west.unsigned_abs()) };
     format!("{sign}{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60).into_bytes()
-}
-
-/// Appends 16 bytes as the text that columns keep.
-pub(super) fn uuid(bytes: &[u8], text: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for (at, byte) in bytes.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push(b'-');
-        }
-        text.extend([DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 0xF)]]);
-    }
 }
 
 /// The head of a number in NUMERIC's format, and its digits of four decimal digits each.

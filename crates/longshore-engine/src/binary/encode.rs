@@ -8,7 +8,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, PrimitiveArray};
 use arrow_schema::{DataType, TimeUnit};
 use longshore_value::times::{interval_of_key, timetz_of_key};
-use longshore_value::uuid::canonical;
+use longshore_value::uuid::Uuid;
 
 use super::texts::{Texts, is_null, pad};
 use super::{DAYS_TO_2000, INFINITY, JSONB_VERSION, MICROS_TO_2000, NAN, NEGATIVE, NEGATIVE_INFINITY};
@@ -211,10 +211,7 @@ fn timestamp(micros: i64) -> i64 {
 }
 
 fn uuid(text: &[u8], out: &mut Vec<u8>) {
-    let digits: Vec<u8> = text.iter().copied().filter(u8::is_ascii_hexdigit).collect();
-    let value = |digit: u8| char::from(digit).to_digit(16).unwrap_or_default() as u8;
-    debug_assert!(canonical(text).is_ok(), "a column keeps UUIDs only");
-    out.extend(digits.chunks(2).map(|pair| value(pair[0]) << 4 | pair.get(1).copied().map_or(0, value)));
+    out.extend(Uuid::parse(text).expect("a column keeps UUIDs only").0);
 }
 
 /// A decimal without its point, in digits of four decimal digits each.

@@ -40,7 +40,7 @@ use datafusion::physical_plan::execution_plan::SchedulingType;
 use datafusion::physical_plan::filter_pushdown::FilterPushdownPropagation;
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
-use longshore_storage::{Index, Snapshot, VisibleChunk};
+use longshore_storage::{ColumnType, Index, Snapshot, VisibleChunk};
 
 use super::execution::memory::LimitCheck;
 use access::Access;
@@ -129,7 +129,9 @@ impl RelationSource {
     /// Leaves out rows for which one of `filters` is not true, which are over the table; an index may find those that are left.
     pub(super) fn filter(&mut self, filters: Vec<Arc<dyn PhysicalExpr>>) -> Result<()> {
         let before = self.predicate.iter().flat_map(|predicate| predicate.conjuncts().map(Arc::clone));
-        let predicate = Predicate::new(before.chain(filters), &self.table)?;
+        let columns = self.snapshot.schema().all_columns();
+        let is_uuid = |column: usize| columns[column].column_type == ColumnType::Uuid;
+        let predicate = Predicate::new(before.chain(filters), &self.table, is_uuid)?;
         self.access = Access::choose(&self.reads, &self.snapshot, &predicate).map(Arc::new);
         if let Some(access) = &self.access {
             let rows: usize = access.runs.iter().map(|run| run.rows).sum();

@@ -41,6 +41,8 @@ pub(super) fn datum<'a>(literal: &'a Literal<'_>, column_type: Option<ColumnType
 mod tests {
     use std::borrow::Cow;
 
+    use longshore_storage::Uuid;
+
     use super::*;
     use crate::sql::parameters::fit;
 
@@ -50,6 +52,7 @@ mod tests {
     fn plain_literals_fit_their_columns_and_no_others() {
         let text = |text: &'static str| Literal::Text(Cow::Borrowed(text));
         let decimal = ColumnType::Decimal { precision: 9, scale: 2 };
+        let uuid = Uuid::parse(UUID.as_bytes()).ok().map(Datum::Uuid);
         for (literal, column_type, expected) in [
             (Literal::Null, ColumnType::Date, Some(Datum::Null)),
             (Literal::Bool(true), ColumnType::Boolean, Some(Datum::Bool(true))),
@@ -83,8 +86,9 @@ mod tests {
             (text("1.5"), ColumnType::Double, Some(Datum::F64(1.5))),
             (text("1e-400"), ColumnType::Double, None),
             (text("inf"), ColumnType::Double, None),
-            (text(UUID), ColumnType::Uuid, Some(Datum::Text(UUID))),
-            (text("A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"), ColumnType::Uuid, None),
+            (text(UUID), ColumnType::Uuid, uuid),
+            (text("{A0EEBC999C0B4EF8BB6D6BB9BD380A11}"), ColumnType::Uuid, uuid),
+            (text("A0EEBC99-9C0B-4EF8-BB6D"), ColumnType::Uuid, None),
         ] {
             let fitted = datum(&literal, Some(column_type)).and_then(|value| fit(value, column_type));
             assert_eq!(fitted, expected, "{literal:?} as {column_type:?}");

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
 use longshore_load::DateTimeFormat;
-use longshore_storage::{ColumnType, Datum};
+use longshore_storage::{ColumnType, Datum, Uuid};
 use longshore_value::decimal;
 use sqlparser::ast::{DataType, Expr, Statement, Value, Visitor, VisitorMut};
 
@@ -102,6 +102,7 @@ pub(crate) fn literal(value: Datum<'_>) -> Expr {
         Datum::I128(value) => number(value.to_string()),
         Datum::F32(value) => Expr::Value(Value::SingleQuotedString(value.to_string()).into()),
         Datum::F64(value) => Expr::Value(Value::SingleQuotedString(value.to_string()).into()),
+        Datum::Uuid(value) => Expr::Value(Value::SingleQuotedString(value.to_string()).into()),
         Datum::Text(value) => Expr::Value(Value::SingleQuotedString(value.to_owned()).into()),
         Datum::Bytes(value) => {
             let mut digits = String::with_capacity(2 + 2 * value.len());
@@ -133,6 +134,7 @@ pub(crate) fn fit(value: Datum<'_>, column_type: ColumnType) -> Option<Datum<'_>
         | (Datum::F32(_), ColumnType::Real)
         | (Datum::F64(_), ColumnType::Double)
         | (Datum::Text(_), ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_))
+        | (Datum::Uuid(_), ColumnType::Uuid)
         | (Datum::Bytes(_), ColumnType::Bytea)
         | (Datum::I32(_), ColumnType::Date)
         | (Datum::I64(_), ColumnType::Time | ColumnType::Timestamp | ColumnType::TimestampTz) => Some(value),
@@ -148,7 +150,7 @@ pub(crate) fn fit(value: Datum<'_>, column_type: ColumnType) -> Option<Datum<'_>
         (Datum::Text(text), ColumnType::Timestamp) if is_iso_timestamp(text) => {
             ISO.timestamp(text.as_bytes()).ok().map(Datum::I64)
         }
-        (Datum::Text(text), ColumnType::Uuid) if is_plain_uuid(text) => Some(value),
+        (Datum::Text(text), ColumnType::Uuid) => Uuid::parse(text.as_bytes()).ok().map(Datum::Uuid),
         (Datum::I16(value), _) => whole(value.into()),
         (Datum::I32(value), _) => whole(value.into()),
         (Datum::I64(value), _) => whole(value),
@@ -178,15 +180,6 @@ pub(crate) fn truth(text: &str) -> Option<bool> {
 pub(crate) fn float(text: &str) -> Option<f64> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E'));
     if is_plain { text.parse().ok().filter(|value: &f64| value.is_normal()) } else { None }
-}
-
-/// Whether it is a UUID as a column stores it.
-fn is_plain_uuid(text: &str) -> bool {
-    let is_right = |(at, byte): (usize, u8)| match at {
-        8 | 13 | 18 | 23 => byte == b'-',
-        _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-    };
-    text.len() == 36 && text.bytes().enumerate().all(is_right)
 }
 
 /// Whether it is written as `2024-01-31`.

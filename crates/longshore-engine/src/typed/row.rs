@@ -2,7 +2,7 @@
 //!
 //! A column that may be NULL is read as an `Option`, which is checked when the columns are named, not row by row.
 
-use longshore_storage::{Column, ColumnType, Datum, FieldType, Relation, RowId, Transaction};
+use longshore_storage::{Column, ColumnType, Datum, FieldType, Relation, RowId, Transaction, Uuid};
 
 use crate::Error;
 
@@ -44,6 +44,7 @@ values!(
     i128, i128, I128 => std::convert::identity;
     f32, f32, F32 => std::convert::identity;
     f64, f64, F64 => std::convert::identity;
+    Uuid, Uuid, Uuid => std::convert::identity;
     String, &str, Text => str::to_owned;
     Vec<u8>, &[u8], Bytes => <[u8]>::to_vec;
 );

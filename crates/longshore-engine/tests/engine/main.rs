@@ -21,3 +21,4 @@ mod soup;
 mod sources;
 mod tpch;
 mod tpch_text;
+mod uuids;

@@ -20,7 +20,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use longshore_value::decimal;
 use longshore_value::text::{fit_char, fit_varchar};
-use longshore_value::uuid::{UUID_BYTES, canonical};
+use longshore_value::uuid::Uuid;
 
 use super::{AppendError, PartitionBuffer, Spare, SpareColumn, SpareHeap};
 use crate::arena::Arena;
@@ -140,23 +140,23 @@ fn rows_that_fit(schema: &Schema, batch: &RecordBatch, rows: Range<usize>, heap_
 struct ViewColumn<'a> {
     views: &'a [u128],
     nulls: Option<&'a NullBuffer>,
-    /// UUIDs, which are stored in a form of their own whatever their texts are.
-    uuids: bool,
 }
 
 impl ViewColumn<'_> {
+    /// `None` of values that need no heap.
     fn of(column_type: ColumnType, array: &ArrayRef) -> Option<ViewColumn<'_>> {
+        if column_type == ColumnType::Uuid {
+            return None;
+        }
         let nulls = array.nulls();
         let array = values_of(column_type, array);
         let strings = array.as_string_view_opt().map(|array| &array.views()[..]);
         let views = strings.or_else(|| array.as_binary_view_opt().map(|array| &array.views()[..]))?;
-        Some(ViewColumn { views, nulls, uuids: column_type == ColumnType::Uuid })
+        Some(ViewColumn { views, nulls })
     }
 
     fn heap_bytes(&self, rows: Range<usize>) -> usize {
         match self.nulls {
-            None if self.uuids => rows.len() * UUID_BYTES,
-            Some(nulls) if self.uuids => rows.filter(|&row| nulls.is_valid(row)).count() * UUID_BYTES,
             None => view::heap_bytes(&self.views[rows]),
             // What a view says where the row is NULL means nothing.
             Some(nulls) => {
@@ -204,6 +204,13 @@ impl Source<'_> {
                 self.copy::<TimestampMicrosecondType>(slots)?;
             }
             (SpareValues::I64(slots), _) => self.copy::<Int64Type>(slots)?,
+            (SpareValues::I128(slots), ColumnType::Uuid) => {
+                let values = self.array.as_string_view();
+                self.fill(slots, |row| {
+                    let text = values.value(row);
+                    Ok(Uuid::parse(text.as_bytes()).map_err(|_| self.invalid(row, text))?.stored())
+                })?;
+            }
             (SpareValues::I128(slots), column_type) => {
                 let values = self.array.as_primitive::<Decimal128Type>().values();
                 let precision = if let ColumnType::Decimal { precision, .. } = column_type { precision } else { 38 };
@@ -229,14 +236,6 @@ impl Source<'_> {
                 self.fill(slots, |row| {
                     let bytes = typed::time(values.value(row), column_type);
                     Ok(push(heap, &bytes.ok_or_else(|| self.invalid(row, NO_TIME))?))
-                })?;
-            }
-            (SpareValues::Views(slots), ColumnType::Uuid) => {
-                let values = self.array.as_string_view();
-                self.fill(slots, |row| {
-                    let text = values.value(row);
-                    let stored = canonical(text.as_bytes()).map_err(|_| self.invalid(row, text))?;
-                    Ok(push(heap, &stored))
                 })?;
             }
             (SpareValues::Views(slots), _) => {

@@ -1,8 +1,9 @@
 //! Rows of a chunk as Arrow arrays.
 //!
-//! Most plain columns are stored as Arrow has them, and an array is a reference to them. Two are converted, a batch at a
-//! time, because they are stored more tightly or more handily than Arrow allows: BOOLEAN (bytes become bits) and DECIMAL of
-//! up to 18 digits (64 become 128 bits; `DataFusion` computes wrongly with 64-bit decimals).
+//! Most plain columns are stored as Arrow has them, and an array is a reference to them. Three are converted, a batch at a
+//! time, because they are stored more tightly or more handily than Arrow allows: BOOLEAN (bytes become bits), DECIMAL of
+//! up to 18 digits (64 become 128 bits; `DataFusion` computes wrongly with 64-bit decimals) and UUID (16 bytes become a
+//! text of 36: the query engine knows UUIDs as texts).
 //!
 //! Packed columns are unpacked a batch at a time, as far as the rows that are asked for. Texts are not copied unless they
 //! are compressed: the views refer to the column's heap.
@@ -10,6 +11,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_array::builder::make_view;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, Time64MicrosecondType,
@@ -21,6 +23,7 @@ use arrow_array::{
 };
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
+use longshore_value::uuid::{UUID_TEXT_BYTES, Uuid};
 
 use super::{Chunk, ChunkColumn, ColumnValues};
 use crate::lists;
@@ -30,7 +33,7 @@ use crate::values::Values;
 
 impl Chunk {
     /// Rows `offset..offset + len` of a column, of the type that [`ColumnType::arrow`] says. Nothing of a plain column is
-    /// copied except for BOOLEAN and DECIMAL of up to 18 digits.
+    /// copied except for BOOLEAN, UUID and DECIMAL of up to 18 digits.
     ///
     /// # Panics
     ///
@@ -172,7 +175,8 @@ impl Chunk {
                 };
                 Arc::new(Decimal128Array::new(values, nulls).with_data_type(column_type.arrow()))
             }
-            ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => {
+            ColumnType::Uuid => uuids(&values.typed_data::<i128>()[offset..offset + len], nulls),
+            ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text => {
                 strings(shared(values, offset, len), Arc::clone(heap), nulls)
             }
             ColumnType::Bytea => binary(shared(values, offset, len), Arc::clone(heap), nulls),
@@ -228,6 +232,22 @@ fn strings(views: ScalarBuffer<u128>, heap: Arc<[Buffer]>, nulls: Option<NullBuf
     }
     // SAFETY: a chunk's views are valid, refer to its heap, and are UTF-8 (`Chunk::from_parts`).
     Arc::new(unsafe { StringViewArray::new_unchecked(views, heap, nulls) })
+}
+
+/// The texts of UUIDs; none where there is no value.
+fn uuids(stored: &[i128], nulls: Option<NullBuffer>) -> ArrayRef {
+    let mut heap = Vec::with_capacity(stored.len() * UUID_TEXT_BYTES);
+    let views = stored.iter().enumerate().map(|(row, &stored)| {
+        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            return 0;
+        }
+        let text = Uuid::of_stored(stored).text();
+        let view = make_view(&text, 0, heap.len() as u32);
+        heap.extend_from_slice(&text);
+        view
+    });
+    let views = views.collect();
+    strings(views, Arc::new([Buffer::from_vec(heap)]), nulls)
 }
 
 fn binary(views: ScalarBuffer<u128>, heap: Arc<[Buffer]>, nulls: Option<NullBuffer>) -> ArrayRef {

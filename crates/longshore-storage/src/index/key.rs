@@ -3,6 +3,7 @@
 //! | type | bytes |
 //! |---|---|
 //! | BOOLEAN, integers, dates, times, decimals | big-endian, sign bit flipped |
+//! | UUID | its bytes |
 //! | floats | bits flipped so that they sort; -0 is 0, every NaN the same one and the greatest |
 //! | texts, BYTEA | 0 becomes 1 1, 1 becomes 1 2, behind the last a 0 |
 //! | a nullable column | before its bytes a 0; NULL is a 1 and as many zeros as other values of fixed size have bytes |
@@ -17,6 +18,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use longshore_value::text::trim_char;
+use longshore_value::uuid::Uuid;
 use longshore_value::{numeric, times};
 
 use super::Uniqueness;
@@ -343,6 +345,13 @@ impl Part {
             (Physical::View, Datum::Bytes(value)) if self.column_type.is_bytes() => {
                 key.push_text(self.compared(value));
             }
+            (Physical::I128, Datum::Uuid(value)) if self.column_type == ColumnType::Uuid => {
+                key.push_wide(order_i128(value.stored()));
+            }
+            (Physical::I128, Datum::Text(value)) if self.column_type == ColumnType::Uuid => {
+                let uuid = Uuid::parse(value.as_bytes()).map_err(|_| self.wrong(Datum::Text(value)))?;
+                key.push_wide(order_i128(uuid.stored()));
+            }
             (_, value) => self.encode_converted(key, value)?,
         }
         Ok(())
@@ -388,6 +397,7 @@ impl Part {
             Physical::I16 => key.push(order_i16(wide.try_into().map_err(wrong)?).into(), 2),
             Physical::I32 => key.push(order_i32(wide.try_into().map_err(wrong)?).into(), 4),
             Physical::I64 => key.push(order_i64(wide.try_into().map_err(wrong)?), 8),
+            Physical::I128 if self.column_type == ColumnType::Uuid => return Err(self.wrong(value)),
             Physical::I128 => key.push_wide(order_i128(wide)),
             Physical::U8 | Physical::F32 | Physical::F64 | Physical::View => return Err(self.wrong(value)),
         }

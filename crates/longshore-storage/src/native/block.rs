@@ -10,6 +10,8 @@
 //! - Every section has the raw length that rows and encoding demand; that of values is bounded by what LZ4 can expand.
 //! - The stored lengths add up to the block.
 
+use longshore_value::uuid::Uuid;
+
 use crate::packed::Layout;
 use crate::statistics::{ColumnStatistics, Value};
 use crate::types::{Column, ColumnType, Physical};
@@ -273,6 +275,7 @@ fn write_bound(writer: &mut Writer, bound: &Value) {
         Value::Integer(value) => writer.u64(*value as u64),
         Value::Decimal(value) => writer.i128(*value),
         Value::Float(value) => writer.u64(value.to_bits()),
+        Value::Uuid(value) => writer.i128(value.stored()),
         Value::Text(text) => writer.bytes(text.as_bytes()),
         Value::Bytes(bytes) => writer.bytes(bytes),
     }
@@ -283,6 +286,7 @@ fn read_bound(reader: &mut Reader<'_>, column: ColumnType) -> Result<Value, Malf
     Ok(match column {
         ColumnType::Boolean => Value::Boolean(reader.u8()? != 0),
         ColumnType::Decimal { .. } => Value::Decimal(reader.i128()?),
+        ColumnType::Uuid => Value::Uuid(Uuid::of_stored(reader.i128()?)),
         _ if column.is_bytes() => Value::Bytes(reader.bytes()?.to_vec()),
         _ => match column.physical() {
             Physical::F32 | Physical::F64 => Value::Float(f64::from_bits(reader.u64()?)),

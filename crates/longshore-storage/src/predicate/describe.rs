@@ -2,9 +2,14 @@
 
 use std::fmt::Write;
 
+use longshore_value::uuid::Uuid;
+
 use super::{Attribute, Restriction, Span, summary};
 use crate::show::{Date, Decimal};
 use crate::types::{ColumnType, Physical, Schema};
+
+/// Of a UUID the characters that its summary knows.
+const UUID_CHARACTERS_SHOWN: usize = 13;
 
 /// The predicate as SQL would put it, as far as summaries allow: hashed texts and rounded numbers are left out.
 pub(crate) fn describe(restrictions: &[Restriction], schema: &Schema) -> String {
@@ -26,6 +31,7 @@ fn describe_one(text: &mut String, name: &str, column_type: ColumnType, attribut
     let value = |summary: u64| value(column_type, summary);
     // Writing to a string does not fail.
     let _ = match span {
+        _ if attribute.is_hash() && column_type == ColumnType::Uuid => write!(text, "{name} = a UUID"),
         _ if attribute.is_hash() => write!(text, "{name} = a text"),
         Span::NULL => write!(text, "{name} IS NULL"),
         _ if span.low > span.high => write!(text, "{name} IN ()"),
@@ -44,6 +50,11 @@ fn value(column_type: ColumnType, summary: u64) -> String {
             Decimal(summary::integer_of(summary).into(), scale).to_string()
         }
         (ColumnType::Decimal { scale, .. }, _) => Decimal(summary::wide_of(summary), scale).to_string(),
+        // The digits that the summary keeps.
+        (ColumnType::Uuid, _) => {
+            let text = Uuid::of_stored(summary::wide_of(summary)).to_string();
+            format!("'{}...'", &text[..UUID_CHARACTERS_SHOWN])
+        }
         (_, Physical::U8) => (summary::integer_of(summary) != 0).to_string(),
         (_, Physical::F32 | Physical::F64) => summary::float_of(summary).to_string(),
         (_, Physical::View) => prefix(summary),
@@ -79,9 +90,7 @@ mod tests {
             Column::new("total", ColumnType::Decimal { precision: 30, scale: 1 }, true),
         ]);
         let integer = |value| Bound::Included(Comparand::Integer(value));
-        let equal = |column: usize, value| {
-            Restriction::equal(column, schema.all_columns()[column].column_type.physical(), value)
-        };
+        let equal = Restriction::equal;
         let cases: [(&[Restriction], &str); 8] = [
             (&[], "all rows"),
             (&[equal(0, Comparand::Integer(-5)), Restriction::is_null(3)], "id = -5 AND day IS NULL"),

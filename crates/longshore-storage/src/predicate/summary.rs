@@ -1,11 +1,11 @@
 //! Decides how values of any type are compared in 64 bits.
 //!
-//! An *order summary* never falls while the value rises; a *hash summary*, which only texts have, is equal for equal
-//! values. Integers, dates, times and short decimals are their own summaries. What is wider is rounded: two values may
+//! An *order summary* never falls while the value rises; a *hash summary*, which only texts and UUIDs have, is equal for
+//! equal values. Integers, dates, times and short decimals are their own summaries. What is wider is rounded: two values may
 //! share a summary, so an open end of a range becomes a closed one, and a predicate holds for more rows than it should.
 //!
 //! ```text
-//! -2^127          -2^62          0          2^62          2^127     DECIMAL of more than 18 digits
+//! -2^127          -2^62          0          2^62          2^127     DECIMAL of more than 18 digits, UUID as stored
 //!    | 56 digits    |    every value its own   |   56 digits  |     (binary digits, floating)
 //! ```
 //!
@@ -13,10 +13,11 @@
 
 use std::ops::Bound;
 
+use longshore_value::uuid::Uuid;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::statistics::bounds::Bounds;
-use crate::types::Physical;
+use crate::types::{ColumnType, Physical};
 
 /// A column, by its order or by its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,10 +35,10 @@ impl Attribute {
         Attribute((column as u32) << 1 | 1)
     }
 
-    /// The attribute that tells best whether values of a column are equal.
-    pub(crate) const fn equality(column: usize, physical: Physical) -> Attribute {
-        match physical {
-            Physical::View => Attribute::hash(column),
+    /// The attribute that tells best whether a column has a value.
+    const fn equality(column: usize, value: Comparand<'_>) -> Attribute {
+        match value {
+            Comparand::Bytes(_) | Comparand::Uuid(_) => Attribute::hash(column),
             _ => Attribute::order(column),
         }
     }
@@ -52,24 +53,26 @@ impl Attribute {
 }
 
 /// A value that a column is compared with, in the representation of the column: every integer, date, time and DECIMAL
-/// of 64 bits as `Integer`, every one of 128 bits as `Wide`, every float as `Float`.
+/// of 64 bits as `Integer`, every DECIMAL of 128 bits as `Wide`, every float as `Float`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Comparand<'a> {
     Null,
     Integer(i64),
     Wide(i128),
     Float(f64),
+    Uuid(Uuid),
     Bytes(&'a [u8]),
 }
 
 impl Comparand<'_> {
     /// The value of stored bits, the lower ones of which count; not of texts.
-    pub(crate) fn of_bits(physical: Physical, bits: u128) -> Comparand<'static> {
-        match physical {
+    pub(crate) fn of_bits(column_type: ColumnType, bits: u128) -> Comparand<'static> {
+        match column_type.physical() {
             Physical::U8 => Comparand::Integer((bits as u8).into()),
             Physical::I16 => Comparand::Integer((bits as i16).into()),
             Physical::I32 => Comparand::Integer((bits as i32).into()),
             Physical::I64 => Comparand::Integer(bits as i64),
+            Physical::I128 if column_type == ColumnType::Uuid => Comparand::Uuid(Uuid::of_stored(bits as i128)),
             Physical::I128 => Comparand::Wide(bits as i128),
             Physical::F32 => Comparand::Float(f32::from_bits(bits as u32).into()),
             Physical::F64 => Comparand::Float(f64::from_bits(bits as u64)),
@@ -83,6 +86,7 @@ impl Comparand<'_> {
             Comparand::Null => Span::NULL,
             Comparand::Integer(value) => Span::point(integer(value)),
             Comparand::Wide(value) => Span::point(wide(value)),
+            Comparand::Uuid(value) => Span::point(wide(value.stored())),
             Comparand::Float(value) if value.is_nan() => Span { null: false, ..Span::ALL },
             Comparand::Float(value) => Span::point(float(value)),
             Comparand::Bytes(bytes) => Span::point(prefix(bytes)),
@@ -93,6 +97,7 @@ impl Comparand<'_> {
     pub(crate) fn span(self, attribute: Attribute) -> Span {
         match self {
             Comparand::Bytes(bytes) if attribute.is_hash() => Span::point(xxh3_64(bytes)),
+            Comparand::Uuid(value) if attribute.is_hash() => Span::point(xxh3_64(&value.0)),
             other => other.order(),
         }
     }
@@ -104,7 +109,7 @@ impl Comparand<'_> {
             Comparand::Wide(value) => value.unsigned_abs() < 1 << WIDE_EXACT_BITS,
             // Minus zero equals zero, or is less, as one takes it.
             Comparand::Float(value) => value != 0.0,
-            Comparand::Bytes(_) => false,
+            Comparand::Uuid(_) | Comparand::Bytes(_) => false,
         }
     }
 }
@@ -229,9 +234,9 @@ pub(crate) struct Restriction {
 }
 
 impl Restriction {
-    /// `column = value`, of a column that is stored so. Of NULL: that the column is NULL.
-    pub(crate) fn equal(column: usize, physical: Physical, value: Comparand<'_>) -> Restriction {
-        let attribute = Attribute::equality(column, physical);
+    /// `column = value`. Of NULL: that the column is NULL.
+    pub(crate) fn equal(column: usize, value: Comparand<'_>) -> Restriction {
+        let attribute = Attribute::equality(column, value);
         Restriction { attribute, span: value.span(attribute) }
     }
 

@@ -104,7 +104,7 @@ impl Asked {
 
     fn restriction(&self, column: usize) -> Restriction {
         match self {
-            Asked::Equal(value) => Restriction::equal(column, PHYSICAL[column], value.comparand()),
+            Asked::Equal(value) => Restriction::equal(column, value.comparand()),
             Asked::Range(low, high) => {
                 Restriction::range(column, low.as_ref().map(Cell::comparand), high.as_ref().map(Cell::comparand))
             }
@@ -349,7 +349,7 @@ fn equal_restrictions_under_one_parent_are_one_node() {
     let integer = |value: i64| Comparand::Integer(value);
     let mut log = PredicateLog::default();
     let relation = log.relation(1);
-    let equal = |column, value| Restriction::equal(column, Physical::I64, integer(value));
+    let equal = |column, value| Restriction::equal(column, integer(value));
     relation.predicate(&[equal(0, 15), equal(1, 1)]);
     relation.point(&[b, i], &[integer(15).order().low, integer(2).order().low]);
     let range = Restriction::range(1, Bound::Included(integer(3)), Bound::Excluded(integer(6)));

@@ -8,7 +8,7 @@ use super::error::ReplayProblem;
 use super::wire::{Reader, folded, put_bytes, put_number, put_signed, put_wide, unfolded};
 use crate::block_ref::BlockRef;
 use crate::chunk::hot::HotChunk;
-use crate::datum::Datum;
+use crate::datum::{Datum, datum_of_bits};
 use crate::row_id::RowId;
 use crate::typed::{self, Input, Stored, StoredValue, ValueError};
 use crate::types::{Column, Physical};
@@ -165,7 +165,7 @@ fn read_value<'a>(reader: &mut Reader<'a>, column: &Column) -> Result<Input<'a>,
         Physical::I16 => Datum::I16(narrow(reader.signed()?, column)?),
         Physical::I32 => Datum::I32(narrow(reader.signed()?, column)?),
         Physical::I64 => Datum::I64(reader.signed()?),
-        Physical::I128 => Datum::I128(reader.wide()?),
+        Physical::I128 => datum_of_bits(column.column_type, reader.wide()? as u128),
         Physical::F32 => Datum::F32(f32::from_le_bytes(reader.array()?)),
         Physical::F64 => Datum::F64(f64::from_le_bytes(reader.array()?)),
         Physical::View => text(reader.bytes()?, column)?,

@@ -2,6 +2,8 @@
 //!
 //! Not here: the loops over values (`statistics/extremes.rs`).
 
+use longshore_value::uuid::Uuid;
+
 use super::extremes::{Extremes, extremes};
 use super::{ColumnStatistics, Value};
 use crate::types::{ColumnType, Physical};
@@ -124,6 +126,7 @@ impl Bounds {
                 Bounds::Integer { min: *min as i64, max: *max as i64 }
             }
             (Some(Value::Decimal(min)), Some(Value::Decimal(max))) => Bounds::Wide { min: *min, max: *max },
+            (Some(Value::Uuid(min)), Some(Value::Uuid(max))) => Bounds::Wide { min: min.stored(), max: max.stored() },
             (Some(Value::Float(min)), Some(Value::Float(max))) => Bounds::Float { min: *min, max: *max, nan: false },
             (Some(Value::Text(min)), max) => {
                 let max = max.as_ref().map_or(u32::MAX, |max| match max {
@@ -188,7 +191,13 @@ impl Bounds {
                 };
                 (Some(value(min)), Some(value(max)), true)
             }
-            Bounds::Wide { min, max } => (Some(Value::Decimal(min)), Some(Value::Decimal(max)), true),
+            Bounds::Wide { min, max } => {
+                let value = |value: i128| match column_type {
+                    ColumnType::Uuid => Value::Uuid(Uuid::of_stored(value)),
+                    _ => Value::Decimal(value),
+                };
+                (Some(value(min)), Some(value(max)), true)
+            }
             Bounds::Float { min, max, .. } => {
                 let exact = min != 0.0 && max != 0.0;
                 let min = if min == 0.0 { -0.0 } else { min };

@@ -7,7 +7,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use longshore_value::text::trim_char;
-use longshore_value::uuid::{UUID_BYTES, canonical};
+use longshore_value::uuid::Uuid;
 
 use super::Transaction;
 use crate::datum::Datum;
@@ -170,10 +170,8 @@ impl Transaction {
     ) {
         let Some(log) = self.log_of(table) else { return };
         let described = table.schema().all_columns();
-        let mut uuids = vec![None; columns.len() * 2];
-        let (low_uuids, high_uuids) = uuids.split_at_mut(columns.len());
-        let low = low.map(|values| comparands(described, columns, values, low_uuids));
-        let high = high.map(|values| comparands(described, columns, values, high_uuids));
+        let low = low.map(|values| comparands(described, columns, values));
+        let high = high.map(|values| comparands(described, columns, values));
         let mut restrictions = Vec::new();
         between(columns, low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice), &mut restrictions);
         log.predicate(&restrictions);
@@ -208,21 +206,15 @@ fn log_any_key(log: &mut RelationLog, table: &Table, columns: &[usize], key: &[D
 }
 
 /// Values of a key in the order of the index, as far as they are of the columns' types.
-fn comparands<'a>(
-    described: &[Column],
-    columns: &[usize],
-    values: &[Datum<'a>],
-    uuids: &'a mut [Option<[u8; UUID_BYTES]>],
-) -> Vec<Comparand<'a>> {
-    let each = columns.iter().zip(values).zip(uuids);
-    each.map_while(|((&column, &value), uuid)| comparand(&described[column], value, uuid)).collect()
+fn comparands<'a>(described: &[Column], columns: &[usize], values: &[Datum<'a>]) -> Vec<Comparand<'a>> {
+    let each = columns.iter().zip(values);
+    each.map_while(|(&column, &value)| comparand(&described[column], value)).collect()
 }
 
 /// `column = value`, or that it is NULL, as indexes compare.
 fn equal(column: usize, described: &Column, value: Datum<'_>) -> Restriction {
-    let mut uuid = None;
-    match comparand(described, value, &mut uuid) {
-        Some(value) => Restriction::equal(column, described.column_type.physical(), value),
+    match comparand(described, value) {
+        Some(value) => Restriction::equal(column, value),
         None => Restriction { attribute: Attribute::order(column), span: Span::ALL },
     }
 }
@@ -233,25 +225,16 @@ fn restriction(described: &Column, range: &ColumnRange<'_>) -> Restriction {
         (Bound::Unbounded, Bound::Unbounded) => Restriction::is_not_null(column),
         (Bound::Included(Datum::Null), Bound::Included(Datum::Null)) if null => Restriction::is_null(column),
         (Bound::Included(low), Bound::Included(high)) if low == high => equal(column, described, low),
-        _ => {
-            let (mut low_uuid, mut high_uuid) = (None, None);
-            let low = bound(described, low, &mut low_uuid);
-            let high = bound(described, high, &mut high_uuid);
-            Restriction::range(column, low, high)
-        }
+        _ => Restriction::range(column, bound(described, low), bound(described, high)),
     };
     restriction.span.null |= null;
     restriction
 }
 
 /// A bound as the column compares it; none if it is of another type.
-fn bound<'a>(
-    described: &Column,
-    bound: Bound<Datum<'a>>,
-    uuid: &'a mut Option<[u8; UUID_BYTES]>,
-) -> Bound<Comparand<'a>> {
+fn bound<'a>(described: &Column, bound: Bound<Datum<'a>>) -> Bound<Comparand<'a>> {
     let (Bound::Included(value) | Bound::Excluded(value)) = bound else { return Bound::Unbounded };
-    match (comparand(described, value, uuid), bound) {
+    match (comparand(described, value), bound) {
         (None, _) => Bound::Unbounded,
         (Some(value), Bound::Excluded(_)) => Bound::Excluded(value),
         (Some(value), _) => Bound::Included(value),
@@ -259,11 +242,15 @@ fn bound<'a>(
 }
 
 /// A value as the column stores it; `None` if it is of another type.
-fn comparand<'a>(
-    described: &Column,
-    value: Datum<'a>,
-    uuid: &'a mut Option<[u8; UUID_BYTES]>,
-) -> Option<Comparand<'a>> {
+fn comparand<'a>(described: &Column, value: Datum<'a>) -> Option<Comparand<'a>> {
+    if described.column_type == ColumnType::Uuid {
+        return match value {
+            Datum::Null => Some(Comparand::Null),
+            Datum::Uuid(value) => Some(Comparand::Uuid(value)),
+            Datum::Text(text) => Uuid::parse(text.as_bytes()).ok().map(Comparand::Uuid),
+            _ => None,
+        };
+    }
     let physical = described.column_type.physical();
     let integer = |value: i64| match physical {
         Physical::I16 | Physical::I32 | Physical::I64 => Some(Comparand::Integer(value)),
@@ -281,10 +268,10 @@ fn comparand<'a>(
         Datum::F32(value) => is_float(physical).then_some(Comparand::Float(value.into())),
         Datum::F64(value) => is_float(physical).then_some(Comparand::Float(value)),
         Datum::Text(text) => match described.column_type {
-            ColumnType::Uuid => Some(Comparand::Bytes(uuid.insert(canonical(text.as_bytes()).ok()?))),
             ColumnType::Char(_) => Some(Comparand::Bytes(trim_char(text).as_bytes())),
             _ => (physical == Physical::View).then_some(Comparand::Bytes(text.as_bytes())),
         },
+        Datum::Uuid(_) => None,
         Datum::Bytes(bytes) => (physical == Physical::View).then_some(Comparand::Bytes(bytes)),
     }
 }

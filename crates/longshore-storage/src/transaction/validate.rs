@@ -141,8 +141,7 @@ impl Image for RowImage<'_> {
         match self.slot.visible_cell((self.row, column), self.view, self.stamps, &TextRoom::default()) {
             None | Some(Cell::Null) => Span::NULL,
             Some(Cell::Bits(bits)) => {
-                Comparand::of_bits(self.table.schema().all_columns()[column].column_type.physical(), bits)
-                    .span(attribute)
+                Comparand::of_bits(self.table.schema().all_columns()[column].column_type, bits).span(attribute)
             }
             Some(text) => {
                 let mut span = Span::NULL;

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use arrow_schema::DataType;
 use longshore_value::numeric::{self, Limit, Numeric};
 use longshore_value::text::{fit_char, fit_varchar};
-use longshore_value::{decimal, times, uuid};
+use longshore_value::uuid::Uuid;
+use longshore_value::{decimal, times};
 
 use crate::datum::{Datum, datum_of_bits};
 use crate::lists;
@@ -39,7 +40,7 @@ impl Input<'_> {
     pub(crate) fn datum(&self, column_type: ColumnType) -> Datum<'_> {
         match self {
             Input::Null => Datum::Null,
-            Input::Bits(bits) => datum_of_bits(column_type.physical(), *bits),
+            Input::Bits(bits) => datum_of_bits(column_type, *bits),
             Input::Text(text) if column_type.is_bytes() => Datum::Bytes(text),
             // SAFETY: a column of text is given text only.
             Input::Text(text) => Datum::Text(unsafe { std::str::from_utf8_unchecked(text) }),
@@ -89,6 +90,7 @@ impl StoredValue for Datum<'_> {
             Datum::I16(value) => Stored::Bits(value as u128),
             Datum::I32(value) => Stored::Bits(value as u128),
             Datum::I64(value) => Stored::Bits(value as u128),
+            Datum::Uuid(value) => Stored::Bits(value.stored() as u128),
             Datum::Text(text) => Stored::Text(text.as_bytes()),
             Datum::Null => Stored::Null,
             other => unreachable!("{other:?} is no value that a column stores as it is"),
@@ -110,6 +112,7 @@ pub(crate) fn is_plain(column: &Column, datum: Datum<'_>) -> bool {
         (ColumnType::BigInt | ColumnType::Timestamp, Datum::I64(_))
         | (ColumnType::Integer | ColumnType::Date, Datum::I32(_))
         | (ColumnType::SmallInt, Datum::I16(_))
+        | (ColumnType::Uuid, Datum::Uuid(_))
         | (ColumnType::Text, Datum::Text(_)) => true,
         // Every character has at least a byte.
         (ColumnType::Varchar(length), Datum::Text(value)) => value.len() <= length as usize,
@@ -174,6 +177,12 @@ fn any_input<'a>(column: &Column, datum: Datum<'a>) -> Result<Input<'a>, ValueEr
         (Physical::I64, Datum::I64(value)) => Input::Bits(digits(column, value.into())?),
         (Physical::I64, Datum::I32(value)) => Input::Bits(digits(column, value.into())?),
         (Physical::I64, Datum::I16(value)) => Input::Bits(digits(column, value.into())?),
+        (_, Datum::Uuid(value)) if column_type == ColumnType::Uuid => Input::Bits(value.stored() as u128),
+        (_, Datum::Text(value)) if column_type == ColumnType::Uuid => {
+            let value = Uuid::parse(value.as_bytes()).map_err(|_| invalid(value))?;
+            Input::Bits(value.stored() as u128)
+        }
+        (_, datum) if column_type == ColumnType::Uuid => return Err(ValueError::Type { found: datum.kind() }),
         (Physical::I128, Datum::I128(value)) => Input::Bits(digits(column, value)?),
         (Physical::I128, Datum::I64(value)) => Input::Bits(digits(column, value.into())?),
         (Physical::F32, Datum::F32(value)) => Input::Bits(value.to_bits().into()),
@@ -242,10 +251,6 @@ fn text<'a>(column: &Column, text: &'a str) -> Result<Input<'a>, ValueError> {
     let stored = match column.column_type {
         ColumnType::Char(n) => fit_char(text, n),
         ColumnType::Varchar(n) => fit_varchar(text, n),
-        ColumnType::Uuid => {
-            let stored = uuid::canonical(text.as_bytes()).map_err(|_| invalid(text))?;
-            return Ok(Input::Text(Cow::Owned(stored.to_vec())));
-        }
         _ => Some(text),
     };
     match stored {
@@ -307,6 +312,7 @@ mod tests {
             Datum::Text("abcd"),
             Datum::Text("\u{e4}\u{f6}\u{fc}"),
             Datum::Text("0b0e0d7c-3a52-4b4b-9f3e-0123456789ab"),
+            Datum::Uuid(Uuid([0x8B; 16])),
             Datum::Bytes(b"ab"),
         ];
         let mut plain = 0;

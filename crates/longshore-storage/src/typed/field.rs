@@ -4,6 +4,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 
+use longshore_value::uuid::Uuid;
+
 use super::range::ColumnRange;
 use crate::datum::Datum;
 use crate::types::{ColumnType, Physical};
@@ -130,10 +132,43 @@ scalars!(
     i16, Physical::I16, bits => bits as i16;
     i32, Physical::I32, bits => bits as i32;
     i64, Physical::I64, bits => bits as i64;
-    i128, Physical::I128, bits => bits as i128;
     f32, Physical::F32, bits => f32::from_bits(bits as u32);
     f64, Physical::F64, bits => f64::from_bits(bits as u64)
 );
+
+impl FieldType for i128 {
+    type Value<'a> = i128;
+    const NAME: &'static str = "i128";
+
+    fn fits(column_type: ColumnType) -> bool {
+        column_type.physical() == Physical::I128 && column_type != ColumnType::Uuid
+    }
+}
+
+impl Scalar for i128 {
+    const BYTES: usize = size_of::<i128>();
+
+    fn from_bits(bits: u128) -> i128 {
+        bits as i128
+    }
+}
+
+impl FieldType for Uuid {
+    type Value<'a> = Uuid;
+    const NAME: &'static str = "Uuid";
+
+    fn fits(column_type: ColumnType) -> bool {
+        column_type == ColumnType::Uuid
+    }
+}
+
+impl Scalar for Uuid {
+    const BYTES: usize = size_of::<i128>();
+
+    fn from_bits(bits: u128) -> Uuid {
+        Uuid::of_stored(bits as i128)
+    }
+}
 
 impl FieldType for &str {
     type Value<'a> = &'a str;

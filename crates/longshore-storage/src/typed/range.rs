@@ -71,6 +71,7 @@ fn compare(a: &Datum<'_>, b: &Datum<'_>) -> Option<Ordering> {
     }
     match (a, b) {
         (Datum::Bool(a), Datum::Bool(b)) => Some(a.cmp(b)),
+        (Datum::Uuid(a), Datum::Uuid(b)) => Some(a.cmp(b)),
         (Datum::Text(a), Datum::Text(b)) => Some(a.cmp(b)),
         (Datum::Bytes(a), Datum::Bytes(b)) => Some(a.cmp(b)),
         (a, b) => float(a)?.partial_cmp(&float(b)?),

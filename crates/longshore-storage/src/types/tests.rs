@@ -100,3 +100,12 @@ fn fields_say_what_may_be_null() {
     assert_eq!(arrow.field(0).data_type(), &DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())));
     assert_eq!((arrow.field(0).is_nullable(), arrow.field(1).is_nullable()), (false, true));
 }
+
+#[test]
+fn uuids_are_stored_as_nothing_else_is() {
+    for (other, spelling) in ALL {
+        let is_uuid = other == ColumnType::Uuid;
+        let both = (ColumnType::Uuid.is_stored_as(other), other.is_stored_as(ColumnType::Uuid));
+        assert_eq!(both, (is_uuid, is_uuid), "{spelling}");
+    }
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BinaryViewArray, Int64Array, RecordBatch, StringViewArray};
 use longshore_storage::{
     Arena, Column, ColumnType, Datum, Freeze, Isolation, MergeKind, PackedAs, PartitionBuffer, Relation, Schema,
-    Snapshot, Storage, TimeType, wrap,
+    Snapshot, Storage, TimeType, Uuid, wrap,
 };
 use longshore_testing::Random;
 
@@ -52,7 +52,7 @@ fn nth(column_type: ColumnType, number: usize) -> Cell {
         }
         ColumnType::Varchar(length) => text(length as usize),
         ColumnType::Text => text(1000),
-        ColumnType::Uuid => Cell::Text(format!("{number:08x}-1234-4ef8-bb6d-6bb9bd380a11")),
+        ColumnType::Uuid => Cell::Uuid(Uuid((number as u128).to_be_bytes())),
         ColumnType::Bytea => Cell::Bytes(if number == 0 { Vec::new() } else { vec![7; number % 50 + 1] }),
         ColumnType::Numeric(limit) => match number {
             0 => numeric("NaN", limit),

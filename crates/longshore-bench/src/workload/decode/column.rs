@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use longshore_csv::decode::{Reason, ValueType, exact};
+use longshore_storage::Uuid;
 
 use super::ROWS;
 use crate::workload::random::Random;
@@ -70,7 +71,7 @@ pub(super) fn all() -> Vec<Column> {
             |r| sentence(r) + " größer als zwölf",
             |b| exact::text(b).map(|text| view(text.as_bytes())),
         ),
-        column("UUID", ValueType::Uuid, uuid, |b| exact::uuid(b).map(|uuid| view(&uuid))),
+        column("UUID", ValueType::Uuid, uuid, |b| exact::uuid(b).map(Uuid::stored)),
         column(
             "BYTEA",
             ValueType::Bytea,

@@ -1,7 +1,7 @@
 //! Booleans, text, UUIDs and bytes.
 
 use longshore_value::text::{fit_char, fit_varchar};
-use longshore_value::uuid::{UUID_BYTES, UuidPart, canonical};
+use longshore_value::uuid::{Uuid, UuidPart};
 
 use super::{Expected, Reason, trim};
 
@@ -59,16 +59,16 @@ fn hex_value(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).map(|value| value as u8)
 }
 
-/// A UUID in any spelling of [`canonical`], as text of the usual one. Blanks around it are no part of any.
+/// A UUID in any spelling of [`Uuid::parse`]. Blanks around it are no part of any.
 ///
 /// # Errors
 ///
 /// If the field is anything else.
-pub fn uuid(bytes: &[u8]) -> Result<[u8; UUID_BYTES], Reason> {
+pub fn uuid(bytes: &[u8]) -> Result<Uuid, Reason> {
     if bytes.is_empty() {
         return Err(Reason::Empty);
     }
-    canonical(bytes).map_err(|error| {
+    Uuid::parse(bytes).map_err(|error| {
         let expected = match error.expected {
             UuidPart::HexDigit => Expected::HexDigit,
             UuidPart::Brace => Expected::Byte(b'}'),

@@ -120,7 +120,7 @@ pub(crate) fn expected(rule: &FieldRule, dialect: &Dialect, field: &Field) -> Re
         ValueType::Text => exact::text(content).map(|value| Cell::Bytes(value.into())),
         ValueType::Varchar(length) => exact::varchar(content, length).map(|value| Cell::Bytes(value.into())),
         ValueType::Char(length) => exact::character(content, length).map(|value| Cell::Bytes(value.into())),
-        ValueType::Uuid => exact::uuid(content).map(|value| Cell::Bytes(value.into())),
+        ValueType::Uuid => exact::uuid(content).map(|value| Cell::Number(value.stored())),
         ValueType::Bytea => {
             let mut bytes = Vec::new();
             exact::bytea(content, &mut bytes).map(|()| Cell::Bytes(bytes))
@@ -266,7 +266,7 @@ fn decode_once(decoder: &Decoder, rows: Rows<'_>, column: usize, lenient: bool) 
         | ValueType::Time
         | ValueType::Timestamp
         | ValueType::TimestampTz => slots!(I64, 9_i64, |value, _heap| Cell::Number(value.into())),
-        ValueType::Decimal128 { .. } => slots!(I128, 9_i128, |value, _heap| Cell::Number(value)),
+        ValueType::Decimal128 { .. } | ValueType::Uuid => slots!(I128, 9_i128, |value, _heap| Cell::Number(value)),
         ValueType::Float32 => slots!(F32, 9.0_f32, |value, _heap| Cell::Bits(value.to_bits().into())),
         ValueType::Float64 => slots!(F64, 9.0_f64, |value, _heap| Cell::Bits(value.to_bits())),
         _ => slots!(Views, 9_u128, |value, heap| Cell::Bytes(viewed(value, heap))),

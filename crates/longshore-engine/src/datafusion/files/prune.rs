@@ -34,7 +34,7 @@ pub(super) fn files_left<'a>(
     if conjuncts.is_empty() {
         return all();
     }
-    let predicate = Predicate::new(conjuncts, table)?;
+    let predicate = Predicate::new(conjuncts, table, |_| false)?;
     let columns = predicate.columns();
     let arrays = columns.iter().filter_map(|column| known.iter().find(|(known, _)| known == column));
     let arrays = arrays.map(|(_, array)| Arc::clone(array)).collect();

@@ -268,7 +268,7 @@ impl DataSource for TextSource {
             return Ok(propagation);
         }
         let before = self.predicate.iter().flat_map(|p| p.conjuncts().map(Arc::clone));
-        let predicate = Predicate::new(before.chain(offer.rows), &self.table.arrow)?;
+        let predicate = Predicate::new(before.chain(offer.rows), &self.table.arrow, |_| false)?;
         Ok(propagation.with_updated_node(Arc::new(Self { predicate: Some(Arc::new(predicate)), ..self.clone() })))
     }
 

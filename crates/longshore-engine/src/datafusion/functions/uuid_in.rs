@@ -7,7 +7,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
-use longshore_value::uuid::canonical;
+use longshore_value::uuid::Uuid;
 
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::element_wise::map_values;
@@ -76,9 +76,12 @@ fn of_elements(array: &ArrayRef) -> Result<ArrayRef> {
     Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, lists.nulls().cloned())?))
 }
 
-fn stored(text: &str) -> Result<String> {
-    let invalid =
-        || external(Error::new(ErrorKind::InvalidText, format!("invalid input syntax for type uuid: \"{text}\"")));
-    let bytes = canonical(text.as_bytes()).map_err(|_| invalid())?;
-    String::from_utf8(bytes.to_vec()).map_err(|_| invalid())
+/// The usual spelling of the UUID that a text spells.
+///
+/// # Errors
+/// It spells none.
+pub(in crate::datafusion) fn stored(text: &str) -> Result<String> {
+    let invalid = || Error::new(ErrorKind::InvalidText, format!("invalid input syntax for type uuid: \"{text}\""));
+    let uuid = Uuid::parse(text.as_bytes()).map_err(|_| external(invalid()))?;
+    Ok(uuid.to_string())
 }

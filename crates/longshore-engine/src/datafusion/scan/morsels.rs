@@ -154,7 +154,8 @@ mod tests {
         let table = snapshot.schema().arrow();
         let projection = Projection::new(&table, None).expect("all columns exist");
         let mut source = RelationSource::new("t".into(), snapshot, Arc::clone(&table), projection, fetch, reads, 2);
-        source.predicate = predicate.map(|expr| Arc::new(Predicate::new([expr], &table).expect("the column exists")));
+        source.predicate =
+            predicate.map(|expr| Arc::new(Predicate::new([expr], &table, |_| false).expect("the column exists")));
         source
     }
 

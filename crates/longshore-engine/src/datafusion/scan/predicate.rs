@@ -27,7 +27,7 @@ use datafusion::physical_expr::{PhysicalExpr, conjunction};
 
 pub(in crate::datafusion) use codes::{CodeAnswers, StoredRows};
 pub(in crate::datafusion) use kinds::{is_of_one_column, is_simple};
-use ranges::Ranges;
+use ranges::{Numbers, Ranges};
 
 /// A later conjunct sees only the rows that are left once fewer than one in this many are.
 const NARROW_RATIO: usize = 8;
@@ -83,18 +83,19 @@ pub(in crate::datafusion) enum Selection {
 }
 
 impl Predicate {
-    /// The conjunction of `parts`, whose columns are those of `table`.
+    /// The conjunction of `parts`, whose columns are those of `table`; `is_uuid` says which of them store UUIDs.
     pub(in crate::datafusion) fn new(
         parts: impl IntoIterator<Item = Arc<dyn PhysicalExpr>>,
         table: &SchemaRef,
+        is_uuid: impl Fn(usize) -> bool + Copy,
     ) -> Result<Self> {
         let mut conjuncts: Vec<Conjunct> = Vec::new();
         for part in parts {
-            let conjunct = Conjunct::new(vec![part], table)?;
+            let conjunct = Conjunct::new(vec![part], table, is_uuid)?;
             match conjuncts.iter_mut().find(|before| before.is_joined_by(&conjunct)) {
                 Some(before) => {
                     let parts = before.parts.iter().chain(&conjunct.parts).map(Arc::clone).collect();
-                    *before = Conjunct::new(parts, table)?;
+                    *before = Conjunct::new(parts, table, is_uuid)?;
                 }
                 None => conjuncts.push(conjunct),
             }
@@ -167,14 +168,17 @@ impl fmt::Display for Predicate {
 
 impl Conjunct {
     /// All of the `parts`, which read the same columns.
-    fn new(parts: Vec<Arc<dyn PhysicalExpr>>, table: &SchemaRef) -> Result<Self> {
+    fn new(parts: Vec<Arc<dyn PhysicalExpr>>, table: &SchemaRef, is_uuid: impl Fn(usize) -> bool) -> Result<Self> {
         let whole = conjunction(parts.iter().map(Arc::clone));
         let mut columns: Vec<usize> = collect_columns(&whole).iter().map(Column::index).collect();
         columns.sort_unstable();
         let schema: SchemaRef = Arc::new(table.project(&columns)?);
         let local = reassign_expr_columns(Arc::clone(&whole), &schema)?;
-        let ranges = match &schema.fields()[..] {
-            [field] => Ranges::of(whole.as_ref(), field.data_type()),
+        let ranges = match (&schema.fields()[..], &columns[..]) {
+            ([field], [column]) => {
+                let numbers = Numbers { data_type: field.data_type(), is_uuid: is_uuid(*column) };
+                Ranges::of(whole.as_ref(), numbers)
+            }
             _ => None,
         };
         let (may_fail, cost) = (!is_simple(&whole), kinds::cost(&whole, table));

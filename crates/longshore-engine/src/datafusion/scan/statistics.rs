@@ -56,6 +56,7 @@ fn scalar(value: &Value, data_type: &DataType) -> Option<ScalarValue> {
         }
         (Value::Float(value), DataType::Float32) => ScalarValue::Float32(Some(*value as f32)),
         (Value::Float(value), DataType::Float64) => ScalarValue::Float64(Some(*value)),
+        (Value::Uuid(value), DataType::Utf8View) => ScalarValue::Utf8View(Some(value.to_string())),
         (Value::Text(value), DataType::Utf8View) => ScalarValue::Utf8View(Some(value.clone())),
         (Value::Bytes(value), DataType::BinaryView) => ScalarValue::BinaryView(Some(value.clone())),
         _ => return None,

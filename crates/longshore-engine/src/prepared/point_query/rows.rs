@@ -89,7 +89,14 @@ pub(super) fn values(
             })?;
             Ok(wrap(column_type, Arc::new(builder.finish())))
         }
-        ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => {
+        ColumnType::Uuid => {
+            let mut builder = StringViewBuilder::with_capacity(rows.len());
+            cells.each(|value| {
+                builder.append_option(if let Datum::Uuid(uuid) = value { Some(uuid.to_string()) } else { None });
+            })?;
+            Ok(Arc::new(builder.finish()))
+        }
+        ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text => {
             let mut builder = StringViewBuilder::with_capacity(rows.len());
             cells.each(|value| {
                 builder.append_option(if let Datum::Text(text) = value { Some(text) } else { None });

@@ -72,7 +72,7 @@ impl Cell<'_> {
         let short;
         let bytes = match self {
             Cell::Null => return read(Datum::Null),
-            Cell::Bits(bits) => return read(datum_of_bits(column_type.physical(), bits)),
+            Cell::Bits(bits) => return read(datum_of_bits(column_type, bits)),
             Cell::Text(text) => text,
             Cell::ShortText(view) => {
                 short = view.to_le_bytes();
@@ -244,7 +244,7 @@ impl HotChunk {
             return Datum::Null;
         }
         let Some(text) = self.text(row, column, room) else {
-            return datum_of_bits(column_type.physical(), of.bits(row));
+            return datum_of_bits(column_type, of.bits(row));
         };
         if column_type.is_bytes() {
             return Datum::Bytes(text);

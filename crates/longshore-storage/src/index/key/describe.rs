@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use longshore_value::numeric::Numeric;
 use longshore_value::times;
+use longshore_value::uuid::Uuid;
 
 use super::{ABSENT, END, ESCAPE, ESCAPED_END, KeyLayout, Part, big_endian};
 use crate::datum::Datum;
@@ -92,6 +93,7 @@ impl Part {
     fn describe_integer(&self, value: i128, text: &mut String) -> std::fmt::Result {
         match self.column_type.unrounded() {
             ColumnType::Decimal { scale, .. } => write!(text, "{}", Decimal(value, scale)),
+            ColumnType::Uuid => write!(text, "'{}'", Uuid::of_stored(value)),
             ColumnType::Date => write!(text, "'{}'", Date(value as i64)),
             ColumnType::Time => write!(text, "'{}'", Time(value as i64)),
             ColumnType::Timestamp => write!(text, "'{}'", Timestamp(value as i64)),

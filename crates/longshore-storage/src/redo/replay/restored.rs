@@ -395,7 +395,6 @@ fn check_values(chunk: &Chunk) -> Result<(), ReplayProblem> {
             ColumnType::Decimal { .. } => check_decimals(chunk, at, column)?,
             ColumnType::Char(_)
             | ColumnType::Varchar(_)
-            | ColumnType::Uuid
             | ColumnType::Numeric(_)
             | ColumnType::TimeTz
             | ColumnType::Interval

@@ -226,10 +226,14 @@ pub(crate) fn version1_relations() -> Vec<(&'static str, Relation)> {
         let batch = RecordBatch::try_new(schema.arrow(), vec![Arc::new(array)]).expect("it is that of the schema");
         relation_of(&schema, &[batch])
     };
-    // Columns of the types that there were then: the first ones, and the key.
+    // Columns of the types that there were then: the first ones, and the key. UUIDs were stored as texts, and are read as such.
     let all = every_type();
     let known: Vec<usize> = (0..17).chain([all.columns().len() - 1]).collect();
-    let types = Arc::new(Schema::new(known.iter().map(|column| all.columns()[*column].clone()).collect()));
+    let then = |column: usize| {
+        let column = all.columns()[column].clone();
+        if column.column_type == ColumnType::Uuid { Column { column_type: ColumnType::Text, ..column } } else { column }
+    };
+    let types = Arc::new(Schema::new(known.iter().map(|column| then(*column)).collect()));
     let batch = |batch: RecordBatch| batch.project(&known).expect("there are more columns");
     vec![
         ("every_type", relation_of(&types, &[batch(random_batch(400, 1, 0))])),

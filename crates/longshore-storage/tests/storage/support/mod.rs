@@ -13,7 +13,8 @@ use arrow_array::{Array, ArrayRef, BinaryViewArray, Int64Array, ListArray, Recor
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::Field;
 use longshore_storage::{
-    Arena, Column, ColumnType, Datum, Memory, PartitionBuffer, Relation, Schema, Snapshot, TimeType, Value, lists, wrap,
+    Arena, Column, ColumnType, Datum, Memory, PartitionBuffer, Relation, Schema, Snapshot, TimeType, Uuid, Value,
+    lists, wrap,
 };
 use longshore_testing::Random;
 use longshore_value::numeric::{self, Limit};
@@ -28,6 +29,7 @@ pub(crate) enum Cell {
     Decimal(i128),
     /// By its bits, so that NaN equals itself.
     Float(u64),
+    Uuid(Uuid),
     Text(String),
     /// Also a NUMERIC and an array, as they are stored.
     Bytes(Vec<u8>),
@@ -101,6 +103,7 @@ pub(crate) fn datum(cell: &Cell, column_type: ColumnType) -> Datum<'_> {
         (Cell::Decimal(value), _) => Datum::I128(*value),
         (Cell::Float(bits), ColumnType::Real) => Datum::F32(f64::from_bits(*bits) as f32),
         (Cell::Float(bits), _) => Datum::F64(f64::from_bits(*bits)),
+        (Cell::Uuid(value), _) => Datum::Uuid(*value),
         (Cell::Text(text), _) => Datum::Text(text),
         (Cell::Bytes(bytes), _) => Datum::Bytes(bytes),
     }
@@ -204,7 +207,7 @@ fn random_cell(random: &mut Random, column: &Column, id: i64) -> Cell {
         ColumnType::Char(_) => Cell::Text(random_text(random, 3).trim_end_matches(' ').to_owned()),
         ColumnType::Varchar(_) => Cell::Text(random_text(random, 40)),
         ColumnType::Text => Cell::Text(random_text(random, if bits.is_multiple_of(50) { 600 } else { 20 })),
-        ColumnType::Uuid => Cell::Text(format!("{:08x}-1234-4ef8-bb6d-6bb9bd380a11", bits as u32)),
+        ColumnType::Uuid => Cell::Uuid(Uuid((u128::from(bits) << 64 | u128::from(random.next())).to_be_bytes())),
         ColumnType::Bytea => Cell::Bytes((0..random.below(30)).map(|_| random.next() as u8).collect()),
         ColumnType::Numeric(limit) => numeric(&random_number(random, limit), limit),
         ColumnType::Json | ColumnType::Jsonb => Cell::Text(random_json(random)),
@@ -294,6 +297,7 @@ fn array(column_type: ColumnType, at: usize, rows: &[Row]) -> ArrayRef {
             let mut builder = StringViewBuilder::new();
             for row in rows {
                 match &row[at] {
+                    Cell::Uuid(value) => builder.append_value(value.to_string()),
                     Cell::Text(value) => builder.append_value(value),
                     _ => builder.append_null(),
                 }
@@ -328,7 +332,10 @@ fn cell(column_type: ColumnType, array: &ArrayRef, row: usize) -> Cell {
         ColumnType::Double => Cell::Float(array.as_primitive::<Float64Type>().value(row).to_bits()),
         ColumnType::Decimal { .. } => Cell::Decimal(array.as_primitive::<Decimal128Type>().value(row)),
         ColumnType::Bytea => Cell::Bytes(array.as_binary_view().value(row).to_vec()),
-        ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text | ColumnType::Uuid => {
+        ColumnType::Uuid => {
+            Cell::Uuid(Uuid::parse(array.as_string_view().value(row).as_bytes()).expect("it is a UUID"))
+        }
+        ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text => {
             Cell::Text(array.as_string_view().value(row).to_owned())
         }
         ColumnType::Numeric(_) | ColumnType::TimeTz | ColumnType::Interval | ColumnType::Rounded(..) => {
@@ -400,6 +407,7 @@ pub(crate) fn check_statistics(snapshot: &Snapshot, rows: &[Row]) {
             Cell::Integer(value) => Value::Integer(value),
             Cell::Decimal(value) => Value::Decimal(value),
             Cell::Float(bits) => Value::Float(f64::from_bits(bits)),
+            Cell::Uuid(value) => Value::Uuid(value),
             Cell::Text(text) => Value::Text(text),
             Cell::Bytes(bytes) => Value::Bytes(bytes),
         };

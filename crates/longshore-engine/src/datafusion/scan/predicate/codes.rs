@@ -47,6 +47,11 @@ impl StoredRows<'_> {
     fn plain_decimals(&self) -> Option<&[i64]> {
         self.chunk.plain_decimals(self.column)?.get(self.rows.clone())
     }
+
+    /// The numbers that a column of UUIDs stores, one for each row, of which queries would see texts.
+    fn plain_uuids(&self) -> Option<&[i128]> {
+        self.chunk.plain_uuids(self.column)?.get(self.rows.clone())
+    }
 }
 
 /// What the conjuncts of a predicate say of codes: of each that was asked, of the chunk that it was asked of last.
@@ -101,8 +106,8 @@ impl Conjunct {
             if yes.is_all() {
                 return Ok(Some(with_nulls(None, stored.valid(), null, rows)));
             }
-            if let Some(values) = stored.plain_decimals() {
-                let selected = among_plain(values, yes);
+            let among = stored.plain_decimals().map(|digits| among_plain(digits, yes));
+            if let Some(selected) = among.or_else(|| Some(among_plain(stored.plain_uuids()?, yes))) {
                 return Ok(selected.map(|selected| with_nulls(Some(selected), stored.valid(), null, rows)));
             }
         }
@@ -196,11 +201,26 @@ fn with_nulls(selected: Option<BooleanBuffer>, valid: Option<BooleanBuffer>, nul
     }
 }
 
+/// A type of plain values.
+trait Whole: Copy + Ord + TryFrom<i128> {
+    const MIN: i128;
+    const MAX: i128;
+}
+
+impl Whole for i64 {
+    const MIN: i128 = i64::MIN as i128;
+    const MAX: i128 = i64::MAX as i128;
+}
+
+impl Whole for i128 {
+    const MIN: i128 = i128::MIN;
+    const MAX: i128 = i128::MAX;
+}
+
 /// Which values are in a set; `None` if that is better told otherwise.
-fn among_plain(values: &[i64], wanted: &RangeSet) -> Option<BooleanBuffer> {
+fn among_plain<T: Whole>(values: &[T], wanted: &RangeSet) -> Option<BooleanBuffer> {
     let within = |low: i128, high: i128| {
-        let least = i64::try_from(low.max(i64::MIN.into())).ok();
-        let greatest = i64::try_from(high.min(i64::MAX.into())).ok();
+        let (least, greatest) = (T::try_from(low.max(T::MIN)).ok(), T::try_from(high.min(T::MAX)).ok());
         let (Some(least), Some(greatest)) = (least, greatest) else { return BooleanBuffer::new_unset(values.len()) };
         BooleanBuffer::collect_bool(values.len(), |row| (least..=greatest).contains(&values[row]))
     };

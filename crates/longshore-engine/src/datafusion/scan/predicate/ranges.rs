@@ -12,10 +12,18 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{
     BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
 };
-use longshore_storage::RangeSet;
+use longshore_storage::{RangeSet, Uuid};
 
 /// Longer chains of AND and OR are not put together.
 const CHAIN_MAX: usize = 64;
+
+/// What a column has, as far as it has whole numbers.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers<'a> {
+    pub(super) data_type: &'a DataType,
+    /// Whether it has UUIDs, which are texts of their usual form here, and stored as numbers of the same order.
+    pub(super) is_uuid: bool,
+}
 
 /// What a predicate says of the values of a column.
 #[derive(Clone, Debug)]
@@ -28,10 +36,14 @@ pub(super) struct Ranges {
 
 impl Ranges {
     /// What `expr` says, which reads one column, of this type. `None` if that cannot be told by ranges.
-    pub(super) fn of(expr: &dyn PhysicalExpr, column: &DataType) -> Option<Ranges> {
+    pub(super) fn of(expr: &dyn PhysicalExpr, column: Numbers<'_>) -> Option<Ranges> {
         if expr.is::<Column>() {
             let boolean = |value| RangeSet::of([value]);
-            return (*column == DataType::Boolean).then(|| Ranges { yes: boolean(1), no: boolean(0), null: None });
+            return (*column.data_type == DataType::Boolean).then(|| Ranges {
+                yes: boolean(1),
+                no: boolean(0),
+                null: None,
+            });
         }
         if let Some(not) = expr.downcast_ref::<NotExpr>() {
             return Some(Ranges::of(not.arg().as_ref(), column)?.negated());
@@ -83,7 +95,7 @@ impl Ranges {
     }
 
     /// A chain of AND or OR, which may be as long as a statement, so it is not gone down by recursion.
-    fn chain(last: &BinaryExpr, operator: Operator, column: &DataType) -> Option<Ranges> {
+    fn chain(last: &BinaryExpr, operator: Operator, column: Numbers<'_>) -> Option<Ranges> {
         let (mut parts, mut first) = (vec![last.right()], last.left());
         while let Some(before) = first.downcast_ref::<BinaryExpr>().filter(|before| *before.op() == operator) {
             if parts.len() == CHAIN_MAX {
@@ -108,7 +120,7 @@ impl Ranges {
     }
 
     /// Whether `expr` is NULL.
-    fn is_null(expr: &dyn PhysicalExpr, column: &DataType) -> Option<Ranges> {
+    fn is_null(expr: &dyn PhysicalExpr, column: Numbers<'_>) -> Option<Ranges> {
         if expr.is::<Column>() {
             return Some(Ranges::only(RangeSet::none(), Some(true)));
         }
@@ -116,7 +128,7 @@ impl Ranges {
         Some(Ranges::only(of.yes.union(&of.no).complement(), Some(of.null.is_none())))
     }
 
-    fn in_list(list: &InListExpr, column: &DataType) -> Option<Ranges> {
+    fn in_list(list: &InListExpr, column: Numbers<'_>) -> Option<Ranges> {
         if !list.expr().is::<Column>() {
             return None;
         }
@@ -138,7 +150,7 @@ impl Ranges {
     }
 
     /// `column <operator> literal`.
-    fn compare(operator: Operator, literal: &dyn PhysicalExpr, column: &DataType) -> Option<Ranges> {
+    fn compare(operator: Operator, literal: &dyn PhysicalExpr, column: Numbers<'_>) -> Option<Ranges> {
         let constant = match Constant::of(literal, column)? {
             Constant::Number(number) => number,
             Constant::Null => {
@@ -182,11 +194,15 @@ enum Constant {
 
 impl Constant {
     /// A literal of the type of the column; of a decimal its digits, of a date or time its days or microseconds.
-    fn of(expr: &dyn PhysicalExpr, column: &DataType) -> Option<Constant> {
+    fn of(expr: &dyn PhysicalExpr, column: Numbers<'_>) -> Option<Constant> {
         let literal = expr.downcast_ref::<Literal>()?.value();
-        let is_alike = match (literal, column) {
+        if column.is_uuid {
+            let text = literal.try_as_str()?;
+            return text.map_or(Some(Constant::Null), |text| stored_uuid(text).map(Constant::Number));
+        }
+        let is_alike = match (literal, column.data_type) {
             (ScalarValue::Decimal128(_, _, scale), DataType::Decimal128(_, column_scale)) => scale == column_scale,
-            _ => literal.data_type() == *column,
+            _ => literal.data_type() == *column.data_type,
         };
         if !is_alike {
             return None;
@@ -205,6 +221,12 @@ impl Constant {
     }
 }
 
+/// The number that stands for a UUID; `None` of texts that are no UUID in its usual form, which equal none.
+fn stored_uuid(text: &str) -> Option<i128> {
+    let uuid = Uuid::parse(text.as_bytes()).ok()?;
+    (uuid.text() == text.as_bytes()).then(|| uuid.stored())
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -213,6 +235,10 @@ mod tests {
 
     fn column() -> Arc<dyn PhysicalExpr> {
         Arc::new(Column::new("n", 0))
+    }
+
+    fn numbers(data_type: &DataType) -> Numbers<'_> {
+        Numbers { data_type, is_uuid: false }
     }
 
     fn literal(value: Option<i32>) -> Arc<dyn PhysicalExpr> {
@@ -262,7 +288,7 @@ mod tests {
             (not(binary(compare(Lt, Some(3)), And, compare(Eq, None))), vec![(3, greatest)], false),
             (binary(compare(Gt, Some(3)), And, compare(Lt, Some(3))), vec![], false),
         ] {
-            let ranges = Ranges::of(expr.as_ref(), &DataType::Int32).expect("it is about numbers");
+            let ranges = Ranges::of(expr.as_ref(), numbers(&DataType::Int32)).expect("it is about numbers");
             assert_eq!((ranges.yes().ranges(), ranges.includes_null()), (&yes[..], null), "{expr}");
         }
     }
@@ -270,14 +296,28 @@ mod tests {
     #[test]
     fn what_is_of_another_type_or_shape_is_not_taken() {
         let with_sum = binary(binary(column(), Operator::Plus, literal(Some(1))), Operator::Eq, literal(Some(1)));
-        assert!(Ranges::of(with_sum.as_ref(), &DataType::Int32).is_none());
-        assert!(Ranges::of(compare(Operator::Eq, Some(1)).as_ref(), &DataType::Int64).is_none());
-        assert!(Ranges::of(column().as_ref(), &DataType::Int32).is_none());
-        assert!(Ranges::of(is_null(column()).as_ref(), &DataType::Utf8View).is_some());
+        assert!(Ranges::of(with_sum.as_ref(), numbers(&DataType::Int32)).is_none());
+        assert!(Ranges::of(compare(Operator::Eq, Some(1)).as_ref(), numbers(&DataType::Int64)).is_none());
+        assert!(Ranges::of(column().as_ref(), numbers(&DataType::Int32)).is_none());
+        assert!(Ranges::of(is_null(column()).as_ref(), numbers(&DataType::Utf8View)).is_some());
         let decimal = |scale| {
             let literal = Arc::new(Literal::new(ScalarValue::Decimal128(Some(7), 15, scale)));
-            Ranges::of(binary(column(), Operator::Eq, literal).as_ref(), &DataType::Decimal128(12, 2))
+            Ranges::of(binary(column(), Operator::Eq, literal).as_ref(), numbers(&DataType::Decimal128(12, 2)))
         };
         assert!(decimal(2).is_some() && decimal(3).is_none());
+    }
+    #[test]
+    fn uuids_are_numbers_and_their_other_spellings_are_not_taken() {
+        let numbers = Numbers { data_type: &DataType::Utf8View, is_uuid: true };
+        let equals = |text: Option<&str>| {
+            let literal = Literal::new(ScalarValue::Utf8View(text.map(str::to_owned)));
+            Ranges::of(binary(column(), Operator::Eq, Arc::new(literal)).as_ref(), numbers)
+        };
+        let ranges = equals(Some("80000000-0000-0000-0000-000000000007")).expect("it is a UUID");
+        assert_eq!(ranges.yes().ranges(), [(7, 7)]);
+        assert!(equals(None).expect("it is true for nothing").yes().is_none());
+        assert!(equals(Some("80000000000000000000000000000007")).is_none());
+        assert!(equals(Some("A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11")).is_none());
+        assert!(equals(Some("")).is_none());
     }
 }
