@@ -34,7 +34,7 @@ mod system;
 mod text;
 pub(super) mod time;
 pub(super) mod untyped;
-mod uuid_in;
+pub(super) mod uuid_in;
 pub(super) mod zeros;
 
 pub(super) use calls::udf::no_function;

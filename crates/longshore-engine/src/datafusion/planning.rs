@@ -5,8 +5,8 @@
 //! optimizer's rules (`optimizer`), running a plan (`execution`).
 
 pub(super) mod advisory;
-pub(super) mod bpchar;
 pub(super) mod common_types;
+pub(super) mod compared_texts;
 pub(super) mod context_provider;
 pub(super) mod enums;
 pub(super) mod exact_numbers;

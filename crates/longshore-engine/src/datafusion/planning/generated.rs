@@ -11,7 +11,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast;
 
-use super::bpchar::trimmed;
+use super::compared_texts::trimmed;
 use super::enums::compare_enums;
 use super::expressions::{is_immutable, logical, over_columns, simplified};
 use super::implied::TableExpr;

@@ -16,7 +16,7 @@ use datafusion::sql::parser::Statement as Parsed;
 use futures::future::BoxFuture;
 use sqlparser::ast::Statement;
 
-use super::bpchar::with_bpchar_semantics;
+use super::compared_texts::with_compared_texts;
 use super::enums::with_enums;
 use super::insert_of_query::cast_to_column;
 use super::lateral_functions::without_joins;
@@ -76,7 +76,7 @@ impl Planner {
         let plan = self.plan(statement, &mut Vec::new()).await?;
         let plan = with_names(self, plan)
             .and_then(with_nullable_subqueries)
-            .and_then(with_bpchar_semantics)
+            .and_then(with_compared_texts)
             .and_then(with_enums)
             .and_then(with_told_types)
             .and_then(with_multisets)

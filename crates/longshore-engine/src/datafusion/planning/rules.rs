@@ -21,7 +21,7 @@ use longshore_load::{DefectKind, RowCheck, RowViolation};
 use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast::{self, Visitor};
 
-use super::bpchar::{compare_bpchar, trimmed};
+use super::compared_texts::{TextForm, compare_texts, trimmed};
 use super::enums::compare_enums;
 use super::expressions::{is_immutable, logical, over_columns, refuse_aggregates, simplified};
 use super::generated::Generated;
@@ -92,7 +92,8 @@ impl Checks {
                 return over_elements(planner, check, condition, (at, &schema.columns()[columns[at]]));
             }
             let expr = logical(planner, &check.condition, &over)?;
-            let expr = compare_bpchar(expr, &|column| schema.index_of(&column.name).is_some_and(is_char))
+            let form = |at: usize| TextForm::of(schema.columns()[at].column_type);
+            let expr = compare_texts(expr, &|column| schema.index_of(&column.name).and_then(form))
                 .map_err(from_datafusion)?
                 .data;
             let expr = compare_enums(expr, |at| &schema.columns()[at].name, checks.clone()).map_err(from_datafusion)?;

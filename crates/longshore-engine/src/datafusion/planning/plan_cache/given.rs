@@ -7,12 +7,12 @@
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::Placeholder;
-use longshore_storage::Datum;
+use longshore_storage::{Datum, Uuid};
 use longshore_value::decimal;
 use longshore_value::text::trim_char;
 
 use crate::datafusion::functions::time::clock;
-use crate::datafusion::planning::bpchar;
+use crate::datafusion::planning::compared_texts::TextForm;
 use crate::sql::parameters;
 use crate::transaction::StatementTime;
 
@@ -37,9 +37,13 @@ impl<'a> Given<'a> {
         let Ok(number) = name.parse::<usize>() else { return clock::value_in(name, &self.time) };
         let data_type = placeholder.field.as_ref()?.data_type();
         match *self.values.get(number.checked_sub(1)?)? {
-            Datum::Text(text) if bpchar::is_bpchar(placeholder) => scalar(Datum::Text(trim_char(text)), data_type),
-            // Read in UTC, it would be another instant.
-            Datum::Text(_) if !self.is_utc && matches!(data_type, DataType::Timestamp(_, Some(_))) => None,
+            Datum::Text(text) => match TextForm::of_parameter(placeholder) {
+                Some(TextForm::Char) => scalar(Datum::Text(trim_char(text)), data_type),
+                Some(TextForm::Uuid) => scalar(Datum::Uuid(Uuid::parse(text.as_bytes()).ok()?), data_type),
+                // Read in UTC, it would be another instant.
+                None if !self.is_utc && matches!(data_type, DataType::Timestamp(_, Some(_))) => None,
+                None => scalar(Datum::Text(text), data_type),
+            },
             value => scalar(value, data_type),
         }
     }
@@ -68,6 +72,7 @@ fn scalar(value: Datum<'_>, data_type: &DataType) -> Option<ScalarValue> {
         (Datum::Text(value), DataType::Boolean) => Some(ScalarValue::Boolean(Some(parameters::truth(value)?))),
         (Datum::Text(value), DataType::Float64) => Some(ScalarValue::Float64(Some(parameters::float(value)?))),
         (Datum::Bytes(value), DataType::BinaryView) => Some(ScalarValue::BinaryView(Some(value.to_owned()))),
+        (Datum::Uuid(value), DataType::Utf8View) => Some(ScalarValue::Utf8View(Some(value.to_string()))),
         (Datum::Text(value), DataType::Utf8View) => Some(ScalarValue::Utf8View(Some(value.to_owned()))),
         (Datum::Text(value), DataType::Utf8) => Some(ScalarValue::Utf8(Some(value.to_owned()))),
         (Datum::Text(value), DataType::Decimal128(precision @ ..=18, scale @ 0..)) => {

@@ -121,6 +121,7 @@ impl Parameters<'_> {
                 (true, Some(data_type), _) => Some(data_type.clone()),
                 (true, None, Datum::I16(_) | Datum::I32(_) | Datum::I64(_)) => Some(ast::DataType::BigInt(None)),
                 (true, None, Datum::Text(_)) => Some(ast::DataType::Text),
+                (true, None, Datum::Uuid(_)) => Some(ast::DataType::Uuid),
                 (true, None, Datum::Bool(_)) => Some(ast::DataType::Boolean),
                 (true, None, Datum::Null) => return Written::NotNow,
                 (true, None, _) => return Written::Never,
