@@ -254,7 +254,7 @@ impl Chunk {
         }
         match &self.columns[column].values {
             ColumnValues::Plain(values) => Some(values.typed_data()),
-            ColumnValues::Packed(packed) => packed.as_plain().map(|values| values.typed_data()),
+            ColumnValues::Packed(packed) => packed.as_plain().map(Buffer::typed_data),
         }
     }
 

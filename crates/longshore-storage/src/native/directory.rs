@@ -212,13 +212,12 @@ fn read_type(reader: &mut Reader<'_>) -> Result<ColumnType, Malformed> {
         }
         (7, length) => ColumnType::Char(length),
         (8, length) => ColumnType::Varchar(length),
-        (9, 0) => ColumnType::Text,
+        // 14 is a UUID, when it was stored as its text.
+        (9 | 14, 0) => ColumnType::Text,
         (10, 0) => ColumnType::Date,
         (11, 0) => ColumnType::Time,
         (12, 0) => ColumnType::Timestamp,
         (13, 0) => ColumnType::TimestampTz,
-        // A UUID, when it was stored as its text.
-        (14, 0) => ColumnType::Text,
         (30, 0) => ColumnType::Uuid,
         (15, 0) => ColumnType::Bytea,
         (27, 0) => ColumnType::TimeTz,
