@@ -54,6 +54,9 @@ impl Chunk {
     ) -> ArrayRef {
         assert!(offset + len <= self.rows, "rows {offset} to {} of {}", offset + len, self.rows);
         let ChunkColumn { values, validity, .. } = &self.columns[column];
+        if let Some(stored) = self.plain_uuids(column) {
+            return uuids(&stored[offset..offset + len], nulls(validity.as_ref(), offset, len), wanted);
+        }
         match values {
             ColumnValues::Plain(values) => self.array_of(column, values, validity.as_ref(), offset, len),
             ColumnValues::Packed(packed) => {
@@ -175,7 +178,7 @@ impl Chunk {
                 };
                 Arc::new(Decimal128Array::new(values, nulls).with_data_type(column_type.arrow()))
             }
-            ColumnType::Uuid => uuids(&values.typed_data::<i128>()[offset..offset + len], nulls),
+            ColumnType::Uuid => uuids(&values.typed_data()[offset..offset + len], nulls, None),
             ColumnType::Char(_) | ColumnType::Varchar(_) | ColumnType::Text => {
                 strings(shared(values, offset, len), Arc::clone(heap), nulls)
             }
@@ -234,19 +237,23 @@ fn strings(views: ScalarBuffer<u128>, heap: Arc<[Buffer]>, nulls: Option<NullBuf
     Arc::new(unsafe { StringViewArray::new_unchecked(views, heap, nulls) })
 }
 
-/// The texts of UUIDs; none where there is no value.
-fn uuids(stored: &[i128], nulls: Option<NullBuffer>) -> ArrayRef {
-    let mut heap = Vec::with_capacity(stored.len() * UUID_TEXT_BYTES);
-    let views = stored.iter().enumerate().map(|(row, &stored)| {
-        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+/// The texts of UUIDs, of those rows that are wanted; empty ones of others, and where there is no value.
+fn uuids(stored: &[i128], nulls: Option<NullBuffer>, wanted: Option<&BooleanBuffer>) -> ArrayRef {
+    let is_wanted = |row| {
+        wanted.is_none_or(|wanted| wanted.value(row)) && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row))
+    };
+    let count = wanted.map_or(stored.len(), BooleanBuffer::count_set_bits);
+    let mut heap = Vec::with_capacity(count * UUID_TEXT_BYTES);
+    let view = |(row, &stored): (usize, &i128)| {
+        if !is_wanted(row) {
             return 0;
         }
         let text = Uuid::of_stored(stored).text();
         let view = make_view(&text, 0, heap.len() as u32);
         heap.extend_from_slice(&text);
         view
-    });
-    let views = views.collect();
+    };
+    let views: ScalarBuffer<u128> = stored.iter().enumerate().map(view).collect();
     strings(views, Arc::new([Buffer::from_vec(heap)]), nulls)
 }
 
