@@ -239,9 +239,8 @@ fn strings(views: ScalarBuffer<u128>, heap: Arc<[Buffer]>, nulls: Option<NullBuf
 
 /// The texts of UUIDs, of those rows that are wanted; empty ones of others, and where there is no value.
 fn uuids(stored: &[i128], nulls: Option<NullBuffer>, wanted: Option<&BooleanBuffer>) -> ArrayRef {
-    let is_wanted = |row| {
-        wanted.is_none_or(|wanted| wanted.value(row)) && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row))
-    };
+    let is_wanted =
+        |row| wanted.is_none_or(|wanted| wanted.value(row)) && nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
     let count = wanted.map_or(stored.len(), BooleanBuffer::count_set_bits);
     let mut heap = Vec::with_capacity(count * UUID_TEXT_BYTES);
     let view = |(row, &stored): (usize, &i128)| {
