@@ -83,7 +83,7 @@ static HEXADECIMAL: [[u8; 2]; 256] = {
 
 impl fmt::Display for Uuid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.text().iter().try_for_each(|&byte| fmt::Write::write_char(f, byte.into()))
+        f.write_str(core::str::from_utf8(&self.text()).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -7,10 +7,10 @@ use super::target::VIEW_INLINE_BYTES_MAX;
 use super::{Heap, Reason, ValueType, Values, exact};
 
 /// Marks a byte that is no hexadecimal digit; no sum of digits has this bit.
-const NO_DIGIT: u8 = 0x80;
+pub(super) const NO_DIGIT: u8 = 0x80;
 
 /// The value of every hexadecimal digit.
-static VALUES: [u8; 256] = {
+pub(super) static DIGITS: [u8; 256] = {
     let mut values = [NO_DIGIT; 256];
     let digits = b"0123456789abcdef";
     let mut value = 0;
@@ -65,7 +65,7 @@ impl Conversion for Bytea {
         };
         let mut seen = 0;
         for ([high, low], slot) in pairs.iter().zip(&mut *out) {
-            let (high, low) = (VALUES[usize::from(*high)], VALUES[usize::from(*low)]);
+            let (high, low) = (DIGITS[usize::from(*high)], DIGITS[usize::from(*low)]);
             seen |= high | low;
             *slot = high << 4 | low;
         }

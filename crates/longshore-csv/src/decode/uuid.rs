@@ -4,25 +4,9 @@ use std::mem::MaybeUninit;
 
 use longshore_value::uuid::{UUID_TEXT_BYTES, Uuid};
 
+use super::bytea::{DIGITS, NO_DIGIT};
 use super::conversion::{Conversion, Exact};
 use super::{Heap, Reason, ValueType, Values, exact};
-
-/// What stands for bytes that are no hexadecimal digits.
-const NO_DIGIT: u8 = 0xFF;
-
-/// The values of hexadecimal digits.
-static DIGITS: [u8; 256] = {
-    let mut values = [NO_DIGIT; 256];
-    let digits = b"0123456789abcdef";
-    let mut value = 0;
-    while value < 16 {
-        let digit = digits[value];
-        values[digit as usize] = value as u8;
-        values[digit.to_ascii_uppercase() as usize] = value as u8;
-        value += 1;
-    }
-    values
-};
 
 /// The conversion to whole numbers that order as UUIDs do.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +42,7 @@ impl Conversion for ToUuid {
                 wrong |= byte ^ b'-';
             } else {
                 let digit = DIGITS[usize::from(byte)];
-                wrong |= digit & 0xF0;
+                wrong |= digit & NO_DIGIT;
                 let half = &mut value[usize::from(place > 18)];
                 *half = *half << 4 | u64::from(digit & 0x0F);
             }
