@@ -157,20 +157,23 @@ impl Sniffed {
         let breaks = LineBreaks::new(text, given.rules.line_ends);
         let text = &text[parse::behind_lines(text, 1, breaks)..];
         let width = self.columns.len() + usize::from(self.trailing_delimiter.value);
-        // The rows from `start` on behind the first `skipped` ones, and of how many records.
-        let read = |start: usize, skipped: usize| -> (parse::Table, usize) {
+        // The rows from `start` on behind the first `skipped` records, of how many records, and what speaks against them.
+        let read = |start: usize, skipped: usize| -> (parse::Table, usize, usize) {
             let parsed = parse::parse(&text[start..], at_end, &self.style(), breaks, usize::MAX);
             let records = parsed.records.len().saturating_sub(skipped);
             let cells = parsed.records.into_iter().skip(skipped).map(|record| record.cells);
-            (cells.filter(|cells| cells.len() == width).collect(), records)
+            let table: parse::Table = cells.filter(|cells| cells.len() == width).collect();
+            // Lines of a quoted text may have as many delimiters as records, but then their quotes stand at wrong places.
+            let wrong = records - table.len() + parsed.stray + parsed.broken + parsed.inside;
+            (table, records, wrong)
         };
-        let (mut table, records) = read(0, 0);
-        if table.len() < records
+        let (mut table, records, wrong) = read(0, 0);
+        if wrong > 0
             && let Some(closing) = self.closing_quote(text)
         {
             // What is left of the record that the quote stands in is no record.
-            let (inside, records_inside) = read(closing + 1, 1);
-            if inside.len() * records > table.len() * records_inside {
+            let (inside, records_inside, wrong_inside) = read(closing + 1, 1);
+            if wrong_inside * records < wrong * records_inside {
                 table = inside;
             }
         }

@@ -88,7 +88,10 @@ fn told(plan: &LogicalPlan, at: usize) -> Option<Told> {
             return told_of(aggregate.group_expr.get(at).or_else(of_aggregate)?, &aggregate.input);
         }
         LogicalPlan::RecursiveQuery(query) => return told(&query.static_term, at),
-        LogicalPlan::Union(union) => return told(union.inputs.first()?, at),
+        LogicalPlan::Union(union) => {
+            let columns = union.inputs.iter().filter(|input| !is_literal(input, at));
+            return together(columns.map(|input| told(input, at)));
+        }
         _ => {}
     }
     match below(plan, at) {
@@ -109,8 +112,8 @@ fn told_of(expr: &Expr, input: &LogicalPlan) -> Option<Told> {
         // The metadata of its column may be those of what was cast.
         Expr::Cast(cast) => Told::by(&cast.field),
         Expr::Case(case) => {
-            let values = case.when_then_expr.iter().map(|(_, value)| value).chain(&case.else_expr);
-            values.into_iter().find_map(|value| told_of(value, input))
+            let values = case.when_then_expr.iter().map(|(_, value)| value.as_ref()).chain(case.else_expr.as_deref());
+            of_values(values, input)
         }
         Expr::ScalarSubquery(query) => told(&query.subquery, 0),
         Expr::AggregateFunction(call) => {
@@ -128,11 +131,40 @@ fn told_of(expr: &Expr, input: &LogicalPlan) -> Option<Told> {
             let is_array = of_uuid.get_type(input.schema()).is_ok_and(|given| given.is_nested());
             Some(Told { name: if is_array { "_uuid" } else { "uuid" }.to_owned(), modifier: -1 })
         }
-        Expr::ScalarFunction(call) if call.func.name() == "coalesce" => {
-            call.args.iter().find_map(|argument| told_of(argument, input))
-        }
+        Expr::ScalarFunction(call) if call.func.name() == "coalesce" => of_values(&call.args, input),
         other => Told::by(&other.to_field(input.schema()).ok()?.1),
     }
+}
+
+/// What is told of the values that CASE and COALESCE choose among.
+fn of_values<'a>(values: impl IntoIterator<Item = &'a Expr>, input: &LogicalPlan) -> Option<Told> {
+    let known = values.into_iter().filter(|value| !takes_any_type(value));
+    together(known.map(|value| told_of(value, input)))
+}
+
+/// What is told of a column in which values of several types meet: the first that is known. Nothing where UUIDs meet texts, which
+/// PostgreSQL refuses: the column is one of texts then.
+fn together(types: impl Iterator<Item = Option<Told>>) -> Option<Told> {
+    let types: Vec<Option<Told>> = types.collect();
+    let is_uuid = |told: &Told| matches!(told.name.as_str(), "uuid" | "_uuid");
+    let uuids = types.iter().flatten().filter(|told| is_uuid(told)).count();
+    if uuids != 0 && uuids != types.len() {
+        return None;
+    }
+    types.into_iter().flatten().next()
+}
+
+/// Whether a column of a plan shows a value without a type of its own.
+fn is_literal(plan: &LogicalPlan, at: usize) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => projection.expr.get(at).is_some_and(takes_any_type),
+        _ => false,
+    }
+}
+
+/// Whether an expression is of the type of those that it meets.
+fn takes_any_type(expr: &Expr) -> bool {
+    matches!(without_names(expr), Expr::Literal(..) | Expr::Placeholder(_))
 }
 
 fn without_names(mut expr: &Expr) -> &Expr {
