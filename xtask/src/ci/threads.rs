@@ -25,6 +25,8 @@ pub(super) fn step() -> Result<Outcome, String> {
     test.env("RUSTFLAGS", "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer");
     let suppressions = root().join("xtask/src/ci/threads.supp");
     test.env("TSAN_OPTIONS", format!("suppressions={} history_size=4", suppressions.display()));
+    // Of random appends and histories, a part: each access is followed.
+    test.env("LONGSHORE_TEST_SHARE", "3");
     run(&mut test)?;
     Ok(Outcome::Passed)
 }

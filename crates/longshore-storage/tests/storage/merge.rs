@@ -9,7 +9,7 @@ use crate::support::{
 };
 use arrow_array::Array;
 use longshore_storage::{Append, Arena, CHUNK_ROWS_MAX, Memory, MergeKind, Relation, Schema, Snapshot};
-use longshore_testing::Random;
+use longshore_testing::{Random, share};
 
 const KINDS: [MergeKind; 3] = [MergeKind::Insert, MergeKind::Copy, MergeKind::Chunk];
 
@@ -49,7 +49,7 @@ fn merge_shuffled(
 #[test]
 fn appends_of_every_kind_add_up_to_the_model() {
     let schema = all_types();
-    for seed in 0..6 {
+    for seed in 0..share(6) as u64 {
         let mut random = Random::new(seed);
         let relation = relation(&schema);
         let mut model: Vec<Row> = Vec::new();
@@ -135,7 +135,7 @@ fn many_small_appends_make_few_chunks() {
 #[test]
 fn small_buffers_of_one_append_make_few_chunks_between_large_ones() {
     let schema = all_types();
-    for seed in 0..4 {
+    for seed in 0..share(4) as u64 {
         let mut random = Random::new(seed);
         let relation = relation(&schema);
         let mut pieces: Vec<Vec<Row>> = Vec::new();

@@ -78,7 +78,7 @@ fn until(records: &[TimedRecord], time: u64) -> usize {
 
 /// Some of the numbers below one, the last one among them.
 fn some(of: usize, random: &mut Random) -> Vec<usize> {
-    let mut some: Vec<usize> = (0..CUTS.min(of)).map(|_| random.below(of)).collect();
+    let mut some: Vec<usize> = (0..share(CUTS).min(of)).map(|_| random.below(of)).collect();
     some.extend(of.checked_sub(1));
     some
 }

@@ -90,6 +90,7 @@ fn readers_and_an_append_do_not_disturb_each_other() {
 #[test]
 fn a_dropped_append_returns_its_memory() {
     let schema = all_types();
+    let rows = random_rows(&mut Random::new(9), &schema, 0, 12_000);
     for kind in KINDS {
         for rows_before in [0, 10, 20_000] {
             let relation = relation(&schema);
@@ -97,7 +98,6 @@ fn a_dropped_append_returns_its_memory() {
                 append(&relation, MergeKind::Copy, 0, rows_before).expect("memory is enough");
             }
             let used = relation.memory().used();
-            let rows = random_rows(&mut Random::new(9), &schema, 0, 12_000);
             {
                 let mut arena = Arena::new(Arc::clone(relation.memory()), 1 << 20);
                 let doomed = relation.begin_append(kind);
