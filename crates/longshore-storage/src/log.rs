@@ -40,6 +40,7 @@ pub use error::LogError;
 pub use frame::{Frame, RECORD_BYTES_MAX, Record};
 pub use lsn::{Lsn, NoLsn};
 pub use reader::LogReader;
+pub use state::WhenSafe;
 
 use folder::Folder;
 use frame::{ALIGNMENT, RECORD_OVERHEAD_MAX};
@@ -230,6 +231,21 @@ impl Log {
         }
     }
 
+    /// Has something done once everything before a position is safe: at once, or by the thread that makes it safe. Without a
+    /// [`BackgroundWriter`] it waits for that.
+    pub fn when_safe(&self, lsn: Lsn, then: WhenSafe) {
+        let mut state = self.lock();
+        let lsn = lsn.min(state.end());
+        let Some(then) = state.keep_when_safe(lsn, then) else {
+            if state.want(lsn) {
+                self.work.notify_one();
+            }
+            return;
+        };
+        drop(state);
+        then(self.wait(lsn));
+    }
+
     /// Makes everything safe, cuts off what was reserved in the last segment, and takes nothing more.
     ///
     /// # Errors
@@ -260,6 +276,9 @@ impl Log {
             while state.is_writing() {
                 state = self.pause(state);
             }
+            let now = state.take_when_safe();
+            drop(state);
+            now.run();
         }
     }
 
@@ -309,7 +328,13 @@ impl Log {
         if state.needs_background() {
             self.work.notify_one();
         }
-        state
+        let now = state.take_when_safe();
+        if now.is_empty() {
+            return state;
+        }
+        drop(state);
+        now.run();
+        self.lock()
     }
 
     fn pause<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {

@@ -25,7 +25,7 @@
 
 use std::sync::Arc;
 
-use crate::log::{Log, LogError, Lsn, Reserved};
+use crate::log::{Log, LogError, Lsn, Reserved, WhenSafe};
 use crate::manager::{RedoLog, Transactions};
 
 mod altered;
@@ -67,6 +67,10 @@ impl RedoLog for Log {
 
     fn wait(&self, lsn: Lsn) -> Result<(), LogError> {
         Log::wait(self, lsn)
+    }
+
+    fn when_safe(&self, lsn: Lsn, then: WhenSafe) {
+        Log::when_safe(self, lsn, then);
     }
 
     fn request(&self, lsn: Lsn) {

@@ -10,10 +10,11 @@ mod interleave_support;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use longshore_simdisk::{Fault, SimDisk};
-use longshore_storage::log::{BackgroundWriter, Log, LogOptions, LogReader, Lsn};
+use longshore_storage::log::{BackgroundWriter, Log, LogError, LogOptions, LogReader, Lsn};
 use longshore_testing::Random;
 use shuttle::thread;
 
@@ -40,15 +41,33 @@ fn records(disk: &SimDisk) -> Vec<(u8, u8)> {
     found
 }
 
+/// Of each thread, how many records it was told are safe by who wrote them; and how often somebody is still to be told.
+#[derive(Default)]
+struct Told {
+    safe: [AtomicU8; 3],
+    open: AtomicU8,
+}
+
 /// Appends a few records; some are waited for, some only asked for. Returns how many were acknowledged.
-fn append(log: &Log, thread: u8, seed: u64) -> u8 {
+fn append(log: &Log, thread: u8, seed: u64, told: &Arc<Told>) -> u8 {
     let mut random = Random::new(seed << 8 | u64::from(thread));
     let mut acknowledged = 0;
     for number in 0..3 {
         let Ok(end) = log.append(thread, &[&[number; 20]]) else { return acknowledged };
-        match random.below(3) {
+        match random.below(4) {
             0 => log.request(end),
             1 => drop(log.reserve(random.below(50))),
+            2 => {
+                told.open.fetch_add(1, Ordering::SeqCst);
+                let told = Arc::clone(told);
+                let then = move |safe: Result<(), LogError>| {
+                    told.open.fetch_sub(1, Ordering::SeqCst);
+                    if safe.is_ok() {
+                        told.safe[usize::from(thread)].fetch_max(number + 1, Ordering::SeqCst);
+                    }
+                };
+                log.when_safe(end, Box::new(then));
+            }
             _ if log.wait(end).is_err() => return acknowledged,
             _ => acknowledged = number + 1,
         }
@@ -67,10 +86,11 @@ fn groups() {
         if fails {
             disk.fail_at(disk.operations() + random.below(12) as u64, Fault::Broken);
         }
+        let told = Arc::new(Told::default());
         let threads: Vec<_> = (0..3)
             .map(|number| {
-                let log = Arc::clone(&log);
-                thread::spawn(move || append(&log, number, seed))
+                let (log, told) = (Arc::clone(&log), Arc::clone(&told));
+                thread::spawn(move || append(&log, number, seed, &told))
             })
             .collect();
         let acknowledged: Vec<u8> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
@@ -79,11 +99,13 @@ fn groups() {
         if has_background && !fails {
             assert_eq!(log.durable(), log.end(), "seed {seed}: it writes what there is before it ends");
         }
+        assert_eq!(told.open.load(Ordering::SeqCst), 0, "seed {seed}: everybody is told");
         let found = records(&disk.restart());
         for (number, acknowledged) in acknowledged.into_iter().enumerate() {
             let of_thread: Vec<u8> =
                 found.iter().filter(|record| usize::from(record.0) == number).map(|record| record.1).collect();
             assert_eq!(of_thread, (0..of_thread.len() as u8).collect::<Vec<_>>(), "seed {seed}");
+            let acknowledged = acknowledged.max(told.safe[number].load(Ordering::SeqCst));
             assert!(of_thread.len() >= usize::from(acknowledged), "seed {seed}: an acknowledged record is gone");
         }
     });

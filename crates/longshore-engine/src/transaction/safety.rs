@@ -38,9 +38,10 @@ impl Safety {
     /// Waits for what was noted.
     pub(super) async fn wait(&mut self) -> Result<(), Error> {
         let Some(commit) = self.waits_for.take() else { return Ok(()) };
-        let transactions = Arc::clone(&self.transactions);
-        let waited = tokio::task::spawn_blocking(move || transactions.wait_until_safe(commit)).await;
-        Ok(waited.map_err(|error| Error::internal(format!("nobody waits for the disk: {error}")))??)
+        let (sender, safe) = tokio::sync::oneshot::channel();
+        // Who waits may have gone meanwhile.
+        self.transactions.when_safe(commit, |is_safe| drop(sender.send(is_safe)));
+        Ok(safe.await.map_err(|error| Error::internal(format!("the log has gone: {error}")))??)
     }
 }
 

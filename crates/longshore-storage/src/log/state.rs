@@ -7,6 +7,9 @@ use super::frame::{self, RECORD_OVERHEAD_MAX};
 use super::lsn::Lsn;
 use super::segment_writer::SegmentWriter;
 
+/// What is done when a position is safe, or when the log has failed before that. It waits for nothing.
+pub type WhenSafe = Box<dyn FnOnce(Result<(), LogError>) + Send>;
+
 /// A frame that gathers or is written.
 #[derive(Debug)]
 pub(super) struct Group {
@@ -49,6 +52,8 @@ pub(super) struct State {
     durable: Lsn,
     /// The highest position that somebody waits for.
     wanted: Lsn,
+    /// What is done when positions are safe.
+    when_safe: Vec<(Lsn, WhenSafe)>,
     failed: Option<LogError>,
     pub(super) background: Background,
 }
@@ -79,6 +84,7 @@ impl State {
             writer: Some(writer),
             durable: end,
             wanted: end,
+            when_safe: Vec::new(),
             failed: None,
             background: Background::Absent,
         }
@@ -152,6 +158,24 @@ impl State {
         is_news
     }
 
+    /// Keeps what is to be done when a position is safe, if a background writer will see to that.
+    pub(super) fn keep_when_safe(&mut self, lsn: Lsn, then: WhenSafe) -> Option<WhenSafe> {
+        let is_written = matches!(self.background, Background::Asleep | Background::Awake);
+        if !is_written || self.failed.is_some() || lsn <= self.durable {
+            return Some(then);
+        }
+        self.when_safe.push((lsn, then));
+        None
+    }
+
+    /// Takes what is to be done now: of positions that are safe, or of all once the log has failed.
+    pub(super) fn take_when_safe(&mut self) -> WhenSafeNow {
+        let (durable, failed) = (self.durable, &self.failed);
+        let now = self.when_safe.extract_if(.., |(lsn, _)| failed.is_some() || *lsn <= durable);
+        let result = |lsn: Lsn| failed.clone().filter(|_| lsn > durable).map_or(Ok(()), Err);
+        WhenSafeNow(now.map(|(lsn, then)| (then, result(lsn))).collect())
+    }
+
     /// Whether there is something to write and nobody writes.
     pub(super) fn can_write(&self) -> bool {
         self.writer.is_some() && self.failed.is_none() && !self.gathering.is_empty()
@@ -213,5 +237,20 @@ impl State {
     pub(super) fn close(&mut self) -> Option<Box<SegmentWriter>> {
         self.failed = Some(LogError::Closed);
         self.writer.take()
+    }
+}
+
+/// What is to be done now, with what came of it.
+#[must_use = "somebody waits for it"]
+pub(super) struct WhenSafeNow(Vec<(WhenSafe, Result<(), LogError>)>);
+
+impl WhenSafeNow {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Does it. No lock is held meanwhile.
+    pub(super) fn run(self) {
+        self.0.into_iter().for_each(|(then, result)| then(result));
     }
 }

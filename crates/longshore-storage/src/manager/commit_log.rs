@@ -15,7 +15,7 @@ use super::{Reader, Transactions, WriteSet};
 use crate::block_ref::{LoadFile, StoredBlock};
 use crate::chunk::Chunk;
 use crate::error::TransactionError;
-use crate::log::{LogError, Lsn};
+use crate::log::{LogError, Lsn, WhenSafe};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::brief::{Mutex, MutexGuard};
 use crate::table::{RelationId, Table};
@@ -58,6 +58,11 @@ pub trait RedoLog: Send + Sync {
     /// When the log has failed before that.
     fn wait(&self, _lsn: Lsn) -> Result<(), LogError> {
         Ok(())
+    }
+
+    /// Has something done once everything before a position is safe, by whatever thread.
+    fn when_safe(&self, lsn: Lsn, then: WhenSafe) {
+        then(self.wait(lsn));
     }
 
     /// Asks for everything before a position to be written soon.
@@ -160,7 +165,19 @@ impl Transactions {
     /// crash, as a whole, or not.
     pub fn wait_until_safe(&self, commit: Commit) -> Result<(), TransactionError> {
         let (Some(log), Some(lsn)) = (self.log().log.get(), commit.lsn) else { return Ok(()) };
-        log.sink.wait(lsn).map_err(|error| TransactionError::NotSafe { reason: error.to_string() })
+        log.sink.wait(lsn).map_err(|error| not_safe(&error))
+    }
+
+    /// Has something done once a commit is safe on disk, with what [`Transactions::wait_until_safe`] says: by the thread that
+    /// makes it safe, so that it must wait for nothing; or at once, if there is nothing to wait for or no thread that writes
+    /// behind the commits.
+    pub fn when_safe(&self, commit: Commit, then: impl FnOnce(Result<(), TransactionError>) + Send + 'static) {
+        match (self.log().log.get(), commit.lsn) {
+            (Some(log), Some(lsn)) => {
+                log.sink.when_safe(lsn, Box::new(|safe| then(safe.map_err(|error| not_safe(&error)))));
+            }
+            _ => then(Ok(())),
+        }
     }
 
     /// Has a commit made safe soon, and waits for nothing.
@@ -169,6 +186,10 @@ impl Transactions {
             log.sink.request(lsn);
         }
     }
+}
+
+fn not_safe(error: &LogError) -> TransactionError {
+    TransactionError::NotSafe { reason: error.to_string() }
 }
 
 impl Transactions {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use longshore_simdisk::Fault;
-use longshore_storage::log::{BackgroundWriter, LogError, Lsn};
+use longshore_storage::log::{BackgroundWriter, Log, LogError, Lsn};
 use longshore_testing::{Random, share};
 
 use crate::log_support::{create, disk, options, read, reader};
@@ -13,8 +13,17 @@ use crate::log_support::{create, disk, options, read, reader};
 const THREADS: usize = 6;
 const RECORDS: u64 = 40;
 
+/// What was told once it was safe.
+#[derive(Default)]
+struct Told {
+    asked: AtomicU64,
+    answered: AtomicU64,
+    /// Of each thread, how many records were safe.
+    safe: [AtomicU64; THREADS],
+}
+
 /// Appends records until the log fails; returns how many were acknowledged, and where the last of these ends.
-fn append(log: &longshore_storage::log::Log, thread: usize, seed: u64) -> (u64, Lsn) {
+fn append(log: &Arc<Log>, thread: usize, seed: u64, told: &Arc<Told>) -> (u64, Lsn) {
     let mut random = Random::new(seed << 8 | thread as u64);
     let (mut acknowledged, mut last) = (0, Lsn::default());
     let mut tickets = Vec::new();
@@ -22,8 +31,21 @@ fn append(log: &longshore_storage::log::Log, thread: usize, seed: u64) -> (u64, 
         let filling = vec![0; random.below(200)];
         let Ok(end) = log.append(thread as u8, &[&number.to_le_bytes(), &filling]) else { break };
         tickets.push(end);
-        if random.once_in(3) {
+        if random.once_in(4) {
             log.request(end);
+        } else if random.once_in(3) {
+            told.asked.fetch_add(1, Ordering::Relaxed);
+            let (told, durable) = (Arc::clone(told), Arc::clone(log));
+            log.when_safe(
+                end,
+                Box::new(move |safe| {
+                    told.answered.fetch_add(1, Ordering::Relaxed);
+                    assert_eq!(safe.is_ok(), durable.durable() >= end);
+                    if safe.is_ok() {
+                        told.safe[thread].fetch_max(number + 1, Ordering::Relaxed);
+                    }
+                }),
+            );
         } else if random.once_in(2) {
             if log.wait(end).is_err() {
                 break;
@@ -50,18 +72,23 @@ fn what_was_acknowledged_to_any_of_them_survives() {
         } else {
             disk.fail_at(disk.operations() + random.below(100) as u64, random.pick(&[Fault::Full, Fault::Broken]));
         }
+        let told = Arc::new(Told::default());
         let acknowledged: Vec<(u64, Lsn)> = std::thread::scope(|scope| {
-            let log = &log;
-            let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || append(log, thread, seed))).collect();
+            let (log, told) = (&log, &told);
+            let threads = (0..THREADS).map(|thread| scope.spawn(move || append(log, thread, seed, told)));
+            let threads: Vec<_> = threads.collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         drop(background);
+        let answered = told.answered.load(Ordering::Relaxed);
+        assert_eq!(answered, told.asked.load(Ordering::Relaxed), "seed {seed}: everybody is told once");
         let (records, end) = read(&disk.restart(), Lsn::default());
         let end = end.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         for (thread, (count, last)) in acknowledged.into_iter().enumerate() {
             let found = records.iter().filter(|record| usize::from(record.2) == thread);
             let found: Vec<u64> = found.map(|record| u64::from_le_bytes(record.3[..8].try_into().unwrap())).collect();
             assert_eq!(found, (0..found.len() as u64).collect::<Vec<_>>(), "seed {seed}: out of order");
+            let count = count.max(told.safe[thread].load(Ordering::Relaxed));
             assert!(found.len() as u64 >= count && end >= last, "seed {seed}: thread {thread} lost what was safe");
         }
     }
