@@ -1,4 +1,4 @@
-//! The thread that writes what nobody waits for.
+//! The thread that writes what no thread waits for: sessions leave with the log what is to be done then ([`Log::when_safe`]).
 //!
 //! Commits that do not wait are safe soon all the same; who holds a ticket finds its records written while it does other
 //! things; and when many wait, it writes frame after frame while they wake up and append the next. A log without it works:

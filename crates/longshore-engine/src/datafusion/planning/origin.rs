@@ -89,8 +89,8 @@ fn told(plan: &LogicalPlan, at: usize) -> Option<Told> {
         }
         LogicalPlan::RecursiveQuery(query) => return told(&query.static_term, at),
         LogicalPlan::Union(union) => {
-            let columns = union.inputs.iter().filter(|input| !is_literal(input, at));
-            return together(columns.map(|input| told(input, at)));
+            let columns = union.inputs.iter().filter(|input| !shows_unknown(input, at));
+            return together(columns.map(|input| told(input, at))).into_iter().next()?;
         }
         _ => {}
     }
@@ -138,33 +138,34 @@ fn told_of(expr: &Expr, input: &LogicalPlan) -> Option<Told> {
 
 /// What is told of the values that CASE and COALESCE choose among.
 fn of_values<'a>(values: impl IntoIterator<Item = &'a Expr>, input: &LogicalPlan) -> Option<Told> {
-    let known = values.into_iter().filter(|value| !takes_any_type(value));
-    together(known.map(|value| told_of(value, input)))
+    let known = values.into_iter().filter(|value| !is_unknown(value));
+    together(known.map(|value| told_of(value, input))).into_iter().flatten().next()
 }
 
-/// What is told of a column in which values of several types meet: the first that is known. Nothing where UUIDs meet texts, which
-/// PostgreSQL refuses: the column is one of texts then.
-fn together(types: impl Iterator<Item = Option<Told>>) -> Option<Told> {
+/// What is told of values that become one column. Nothing where UUIDs meet texts, which PostgreSQL refuses: the column is one of
+/// texts then.
+fn together(types: impl Iterator<Item = Option<Told>>) -> Vec<Option<Told>> {
     let types: Vec<Option<Told>> = types.collect();
     let is_uuid = |told: &Told| matches!(told.name.as_str(), "uuid" | "_uuid");
     let uuids = types.iter().flatten().filter(|told| is_uuid(told)).count();
-    if uuids != 0 && uuids != types.len() {
-        return None;
-    }
-    types.into_iter().flatten().next()
+    if uuids == 0 || uuids == types.len() { types } else { Vec::new() }
 }
 
-/// Whether a column of a plan shows a value without a type of its own.
-fn is_literal(plan: &LogicalPlan, at: usize) -> bool {
+/// Whether a column of a plan shows a value of unknown type.
+fn shows_unknown(plan: &LogicalPlan, at: usize) -> bool {
     match plan {
-        LogicalPlan::Projection(projection) => projection.expr.get(at).is_some_and(takes_any_type),
+        LogicalPlan::Projection(projection) => projection.expr.get(at).is_some_and(is_unknown),
         _ => false,
     }
 }
 
-/// Whether an expression is of the type of those that it meets.
-fn takes_any_type(expr: &Expr) -> bool {
-    matches!(without_names(expr), Expr::Literal(..) | Expr::Placeholder(_))
+/// Whether an expression is of PostgreSQL's type `unknown`, so that it takes the type of what it meets.
+fn is_unknown(expr: &Expr) -> bool {
+    match without_names(expr) {
+        Expr::Literal(value, _) => value.is_null() || value.try_as_str().is_some(),
+        Expr::Placeholder(_) => true,
+        _ => false,
+    }
 }
 
 fn without_names(mut expr: &Expr) -> &Expr {
