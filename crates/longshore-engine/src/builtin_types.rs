@@ -175,6 +175,23 @@ impl BuiltinType {
         Self::named(name)
     }
 
+    /// The type of this name in `pg_type`, and whether values of `data_type` of which it is told are arrays of it; `None` if they
+    /// cannot be of it, or if Arrow's type says it.
+    pub(crate) fn told(name: &str, data_type: &DataType) -> Option<(&'static Self, bool)> {
+        let (element, is_array) = name.strip_prefix('_').map_or((name, false), |element| (element, true));
+        let known = Self::named(element)?;
+        let values = match data_type {
+            // NULL that takes the type of what it meets.
+            DataType::Null => return Some((known, is_array)),
+            DataType::List(element) if is_array => innermost(element.data_type()),
+            data_type if !is_array => data_type,
+            _ => return None,
+        };
+        // A cast may leave the metadata of what was cast.
+        let fits = if values.is_integer() { known.is_oid() } else { !known.is_oid() && values.is_string() };
+        fits.then_some((known, is_array))
+    }
+
     /// The type of a column of a table, and whether it holds arrays of it.
     #[must_use]
     pub fn of_column(column_type: ColumnType) -> (&'static Self, bool) {
@@ -231,20 +248,9 @@ impl TypeId {
 
     /// That of values of which is told that they are of the type of this name in `pg_type`, if they can be.
     pub(crate) fn told(name: &str, modifier: i32, data_type: &DataType) -> Self {
-        let (element, is_array) = name.strip_prefix('_').map_or((name, false), |element| (element, true));
-        let known = BuiltinType::named(element);
-        // A cast may leave the metadata of what was cast.
-        let fits = |known: &BuiltinType, data_type: &DataType| match data_type {
-            data_type if data_type.is_integer() => known.is_oid(),
-            data_type => !known.is_oid() && data_type.is_string(),
-        };
-        let is_told = |known: &BuiltinType| match data_type {
-            DataType::List(element) => is_array && fits(known, innermost(element.data_type())),
-            data_type => !is_array && fits(known, data_type),
-        };
-        match known {
-            Some(known) if is_told(known) => Self::new((known, is_array), modifier),
-            _ => Self::of_values(data_type),
+        match BuiltinType::told(name, data_type) {
+            Some(known) => Self::new(known, modifier),
+            None => Self::of_values(data_type),
         }
     }
 

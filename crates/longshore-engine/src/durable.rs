@@ -20,6 +20,9 @@ use crate::{Config, Database, Durability, Error, ErrorKind};
 /// How often a database is read that others write, before what is found there counts as damage.
 pub(crate) const READ_TRIES: usize = 5;
 
+/// Parts of `max_wal_size` that a segment of the log may take. One is allocated as a whole, so the last one counts.
+const SEGMENTS_MIN: u64 = 8;
+
 impl Database {
     /// Opens the durable database in a directory; makes one if there is none. What commits is safe on disk when its statement
     /// returns.
@@ -49,7 +52,7 @@ impl Database {
         let database = Self::open(config)?;
         let (memory, transactions, threads) = (&database.memory, &database.transactions, database.config.threads);
         let options =
-            DirectoryOptions { log: LogOptions::default(), write_delay: Some(durability.wal_writer_delay), threads };
+            DirectoryOptions { log: log_options(durability), write_delay: Some(durability.wal_writer_delay), threads };
         let (directory, recovered) = if DataDirectory::exists(disk, path)? {
             DataDirectory::open(disk, path, memory, transactions, options)?
         } else {
@@ -113,6 +116,12 @@ impl Database {
         self.catalog.name_superuser(&self.config.superuser)?;
         restore::bind_references(self)
     }
+}
+
+/// How the log is written.
+fn log_options(durability: &Durability) -> LogOptions {
+    let usual = LogOptions::default();
+    LogOptions { segment_bytes: usual.segment_bytes.min(durability.max_wal_size / SEGMENTS_MIN), ..usual }
 }
 
 impl From<DirectoryError> for Error {

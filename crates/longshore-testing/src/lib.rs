@@ -60,3 +60,9 @@ pub fn parts() -> usize {
 pub fn share(work: usize) -> usize {
     work.div_ceil(parts())
 }
+
+/// Whether the part of the work that is done, of so many [`parts`], has the case of this number.
+#[must_use]
+pub fn is_in_share(case: u64) -> bool {
+    case.is_multiple_of(parts() as u64)
+}

@@ -24,6 +24,8 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Arc<Database>, Error> {
 pub(crate) fn open_simulated(disk: &SimDisk, threads: usize) -> Result<Arc<Database>, Error> {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let durability = Durability {
+        // Segments are as large as that lets them be, and a simulated disk copies them.
+        max_wal_size: Durability::MAX_WAL_SIZE_MIN,
         checkpoint_timeout: Naptime::new(Duration::MAX),
         wal_writer_delay: Duration::from_hours(1),
         ..Durability::default()

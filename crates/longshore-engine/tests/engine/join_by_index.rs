@@ -8,8 +8,8 @@ use longshore_testing::{Random, share};
 use crate::query_support::{ok, open, run, session, text_lines};
 
 /// Rows of each table: few, since joins without a rule go through all pairs of some.
-const ROWS: usize = 400;
-const QUERIES: usize = 300;
+const ROWS: usize = 260;
+const QUERIES: usize = 240;
 
 /// Tables that refer to each other, with NULL and with keys that are nowhere.
 async fn fill(session: &mut Session, rows: usize) {

@@ -319,16 +319,16 @@ async fn a_join_that_sorts_takes_zeros_for_equal() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn queries_heed_the_memory_limit() {
-    let database = open(Config { threads: 1, memory_limit: Some(16 << 20), ..Config::default() });
+    let database = open(Config { threads: 1, memory_limit: Some(4 << 20), ..Config::default() });
     let mut session = database.session();
-    let sql = "SELECT i, count(*) FROM generate_series(1, 750000) AS g(i) GROUP BY i ORDER BY 2 DESC, 1 LIMIT 1";
+    let sql = "SELECT i, count(*) FROM generate_series(1, 200000) AS g(i) GROUP BY i ORDER BY 2 DESC, 1 LIMIT 1";
     match run(&mut session, sql).await {
         // Aggregations spill to temporary files when they can.
         Ok(rows) => assert_eq!(rows, ["1|1"]),
         Err(error) => assert_eq!(error.kind(), ErrorKind::Memory, "{error}"),
     }
-    let sql = "SELECT max(array_length(a)) FROM (SELECT array_agg(i) AS a FROM generate_series(1, 5000000) AS g(i))";
-    let error = run(&mut session, sql).await.expect_err("an array of 40 MB");
+    let sql = "SELECT max(array_length(a)) FROM (SELECT array_agg(i) AS a FROM generate_series(1, 1250000) AS g(i))";
+    let error = run(&mut session, sql).await.expect_err("an array of 10 MB");
     assert!(error.kind() == ErrorKind::Memory && error.to_string().contains("--memory-limit"), "{error}");
 }
 

@@ -14,6 +14,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::StreamExt;
 use longshore_engine::{Config, Database, Durability, Error, Outcome, Session, nested_texts, shown_times};
 use longshore_storage::ColumnType;
+use longshore_testing::is_in_share;
 use longshore_value::numeric::Numeric;
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
 use tokio::runtime::Runtime;
@@ -166,14 +167,15 @@ fn files_below(directory: &Path, files: &mut Vec<PathBuf>) {
 const QUERIES: [&str; 8] =
     ["aggregates", "joins", "prepared", "set_operations", "subqueries", "views", "windows", "with"];
 
+/// Of these, a share is enough: all of them run on durable databases below.
 #[test]
 fn all_files() {
-    run_files(&Config { threads: 2, ..Config::default() }, |_| true);
+    run_files(&Config { threads: 2, ..Config::default() }, |at, _| is_in_share(at as u64));
 }
 
 #[test]
 fn queries_without_the_optimizer() {
-    let is_one = |path: &Path| path.components().any(|part| QUERIES.iter().any(|area| part.as_os_str() == *area));
+    let is_one = |_, path: &Path| path.components().any(|part| QUERIES.iter().any(|area| part.as_os_str() == *area));
     run_files(&Config { threads: 2, optimizer: false, ..Config::default() }, is_one);
 }
 
@@ -181,18 +183,21 @@ fn queries_without_the_optimizer() {
 /// from the log, which is read while the database is open; then from the checkpoint that closes it.
 #[test]
 fn what_is_durable_comes_back() {
+    // The log is read to the end of its last segment, which is as long as this lets it be.
+    let durability =
+        |read_only| Durability { read_only, max_wal_size: Durability::MAX_WAL_SIZE_MIN, ..Durability::default() };
     run_files_then(
         &Config { threads: 2, ..Config::default() },
-        |_| true,
+        |_, _| true,
         |config, path| {
-            let database = Database::open_directory(&path.with_file_name(DURABLE), config, &Durability::default());
+            let database = Database::open_directory(&path.with_file_name(DURABLE), config, &durability(false));
             database.expect("a database opens")
         },
         |database, path, runtime| {
             let (before, config) = (runtime.block_on(described(&database, path)), database.config().clone());
             let reopened = |read_only, how: &str| {
-                let durability = Durability { read_only, ..Durability::default() };
-                let reopened = Database::open_directory(&path.with_file_name(DURABLE), config.clone(), &durability);
+                let directory = path.with_file_name(DURABLE);
+                let reopened = Database::open_directory(&directory, config.clone(), &durability(read_only));
                 let reopened = reopened.map_err(|error| format!("it does not come back {how}: {error}"))?;
                 let after = runtime.block_on(described(&reopened, path));
                 crate::described::difference(&before, &after)
@@ -213,15 +218,15 @@ async fn described(database: &Arc<Database>, directory: &Path) -> String {
     crate::described::described(database, directory).await + &loads
 }
 
-fn run_files(config: &Config, is_wanted: impl Fn(&Path) -> bool) {
+fn run_files(config: &Config, is_wanted: impl Fn(usize, &Path) -> bool) {
     let open = |config, _: &Path| Database::open(config).expect("a database opens");
     run_files_then(config, is_wanted, open, |_, _, _| Ok(()));
 }
 
-/// Runs files on databases that `open` opens, and then lets `check` look at them.
+/// Runs files, which are chosen by number and path, on databases that `open` opens, and then lets `check` look at them.
 fn run_files_then(
     config: &Config,
-    is_wanted: impl Fn(&Path) -> bool,
+    is_wanted: impl Fn(usize, &Path) -> bool,
     open: impl Fn(Config, &Path) -> Arc<Database>,
     check: impl Fn(Arc<Database>, &Path, &Runtime) -> Result<(), String>,
 ) {
@@ -233,8 +238,8 @@ fn run_files_then(
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime starts");
     let mut failures = Vec::new();
-    let is_wanted = |file: &&PathBuf| file.display().to_string().contains(&wanted) && is_wanted(file);
-    for file in files.iter().filter(is_wanted) {
+    files.retain(|file| file.display().to_string().contains(&wanted));
+    for (_, file) in files.iter().enumerate().filter(|(at, file)| is_wanted(*at, file)) {
         let directory = tempfile::tempdir().expect("a temporary directory can be made");
         let path = directory.path().join(FILES);
         std::fs::create_dir(&path).expect("a directory can be made");

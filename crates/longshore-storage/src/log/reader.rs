@@ -17,6 +17,9 @@ use super::lsn::Lsn;
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 256 << 10;
 
+/// What was never written.
+const ZEROS: [u8; 512] = [0; 512];
+
 /// Reads a log from a position on.
 #[derive(Debug)]
 pub struct LogReader {
@@ -230,10 +233,15 @@ impl LogReader {
         Ok(Look::Frame { bytes, payload_bytes })
     }
 
-    /// Searches the rest of the segment for a frame that is whole.
+    /// Searches the rest of the segment for a frame that is whole. Most of it are zeros that were never written over.
     fn find_behind(&mut self) -> Result<Option<Lsn>, LogError> {
         let mut at = self.position.behind(ALIGNMENT);
         while self.window.has(&*self.file, folder::offset(self.first, at), HEADER_BYTES, u64::MAX)? {
+            let zeros = self.window.zeros(folder::offset(self.first, at)) / ALIGNMENT * ALIGNMENT;
+            if zeros > 0 {
+                at = at.behind(zeros);
+                continue;
+            }
             if let Look::Frame { .. } = self.look_at(at, None, Lsn::default())? {
                 return Ok(Some(at));
             }
@@ -283,6 +291,14 @@ impl Window {
         self.offset = offset;
         self.filled = file.read_at(&mut self.bytes[..wanted], offset)?;
         Ok(self.filled >= bytes)
+    }
+
+    /// How many zeros follow from an offset on in the window.
+    fn zeros(&self, offset: u64) -> usize {
+        let bytes = &self.bytes[(offset - self.offset) as usize..self.filled];
+        let blocks = bytes.chunks(ZEROS.len()).take_while(|block| **block == ZEROS[..block.len()]).count();
+        let known = (blocks * ZEROS.len()).min(bytes.len());
+        known + bytes[known..].iter().take_while(|&&byte| byte == 0).count()
     }
 
     /// Bytes that are in the window.

@@ -60,7 +60,7 @@ fn named(seed: u64, crash_at: Option<u64>) -> (u64, u64) {
 #[test]
 fn at_every_change() {
     let mut crashes = 0;
-    for seed in seeds(16) {
+    for seed in seeds(8) {
         let (changes, _) = named(seed, None);
         for change in 0..changes {
             crashes += named(seed, Some(change)).1;

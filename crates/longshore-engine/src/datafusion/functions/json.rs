@@ -8,6 +8,7 @@ mod arguments;
 mod assign;
 mod build;
 mod change;
+mod histogram;
 mod jsonpath;
 mod keys;
 mod moments;

@@ -100,9 +100,10 @@ fn told(plan: &LogicalPlan, at: usize) -> Option<Told> {
     }
 }
 
-/// The name in `pg_type` that is told of the type of an expression over the columns of `input`.
-pub(super) fn told_name(expr: &Expr, input: &LogicalPlan) -> Option<String> {
-    told_of(expr, input).map(|told| told.name)
+/// The type that is told of an expression over the columns of `input`, and whether it is of arrays of it; `None` if Arrow's type
+/// says it.
+pub(super) fn told_type(expr: &Expr, input: &LogicalPlan) -> Option<(&'static BuiltinType, bool)> {
+    BuiltinType::told(&told_of(expr, input)?.name, &expr.get_type(input.schema()).ok()?)
 }
 
 /// The same of an expression over the columns of `input`.

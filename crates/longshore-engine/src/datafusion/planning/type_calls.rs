@@ -5,8 +5,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, lit};
 
-use super::origin::told_name;
-use crate::builtin_types::BuiltinType;
+use super::origin::told_type;
 
 /// The plan with the names of such types in the place of the calls.
 pub(super) fn with_told_types(plan: LogicalPlan) -> Result<LogicalPlan> {
@@ -21,8 +20,10 @@ pub(super) fn with_told_types(plan: LogicalPlan) -> Result<LogicalPlan> {
         node.map_expressions(|expr| {
             let name = names.save(&expr);
             let told = expr.transform_up(|part| {
-                Ok(match asked(&part).and_then(|of| told_name(of, &input)).and_then(|told| shown(&told)) {
-                    Some(told) => Transformed::yes(lit(told)),
+                Ok(match asked(&part).and_then(|of| told_type(of, &input)) {
+                    Some((told, is_array)) => {
+                        Transformed::yes(lit(format!("{}{}", told.sql_name, if is_array { "[]" } else { "" })))
+                    }
                     None => Transformed::no(part),
                 })
             })?;
@@ -50,13 +51,4 @@ fn asked(expr: &Expr) -> Option<&Expr> {
         Expr::ScalarFunction(call) if call.func.name() == "pg_typeof" => call.args.first(),
         _ => None,
     }
-}
-
-/// The name in SQL of a type of `pg_type`.
-fn shown(name: &str) -> Option<String> {
-    if let Some(known) = BuiltinType::named(name) {
-        return Some(known.sql_name.to_owned());
-    }
-    let element = BuiltinType::named(name.strip_prefix('_')?)?;
-    Some(format!("{}[]", element.sql_name))
 }

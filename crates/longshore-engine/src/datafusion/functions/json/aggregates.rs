@@ -1,4 +1,4 @@
-//! `json_agg`, `jsonb_agg`, `json_object_agg`, `jsonb_object_agg`: JSON of the list that `array_agg` gives.
+//! `json_agg`, `jsonb_agg`, `json_object_agg`, `jsonb_object_agg`: JSON of the list that `array_agg` gives; and `histogram`.
 
 use std::sync::Arc;
 
@@ -13,17 +13,19 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Expr, Signature, Volatility, WindowFunctionDefinition, lit,
 };
 
-use super::build;
+use super::{build, histogram};
 
 const NAMES: [&str; 4] = ["json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg"];
 
-/// The names of the aggregates. They are planned as others, so they never run.
+/// The aggregates.
 pub(in crate::datafusion) fn aggregates() -> impl Iterator<Item = AggregateUDF> {
-    NAMES.into_iter().map(|name| {
+    let named = NAMES.into_iter().map(|name| {
         AggregateUDF::new_from_impl(Named { name, signature: Signature::variadic_any(Volatility::Immutable) })
-    })
+    });
+    named.chain([AggregateUDF::new_from_impl(histogram::Histogram::new())])
 }
 
+/// The name of an aggregate that is planned as another, so it never runs.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Named {
     name: &'static str,
@@ -61,7 +63,8 @@ impl AggregateUDFImpl for Named {
 pub(in crate::datafusion) struct JsonAggregates;
 
 impl ExprPlanner for JsonAggregates {
-    fn plan_aggregate(&self, raw: RawAggregateExpr) -> Result<PlannerResult<RawAggregateExpr>> {
+    fn plan_aggregate(&self, mut raw: RawAggregateExpr) -> Result<PlannerResult<RawAggregateExpr>> {
+        histogram::count_texts(raw.func.name(), &mut raw.args);
         let Some(parts) = parts(raw.func.name(), &raw.args)? else { return Ok(PlannerResult::Original(raw)) };
         let (collected, finish) = parts;
         let RawAggregateExpr { distinct, filter, order_by, null_treatment, .. } = raw;
@@ -70,7 +73,8 @@ impl ExprPlanner for JsonAggregates {
         Ok(PlannerResult::Planned(finished(finish, Expr::AggregateFunction(list))?))
     }
 
-    fn plan_window(&self, raw: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
+    fn plan_window(&self, mut raw: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
+        histogram::count_texts(raw.func_def.name(), &mut raw.args);
         let Some((collected, finish)) = parts(raw.func_def.name(), &raw.args)? else {
             return Ok(PlannerResult::Original(raw));
         };

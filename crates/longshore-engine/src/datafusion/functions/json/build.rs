@@ -46,7 +46,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
 }
 
 /// `text`, which is JSON, in the form of the type.
-fn in_form(text: String, to: &DataType) -> Result<String> {
+pub(super) fn in_form(text: String, to: &DataType) -> Result<String> {
     if name_of(to) == Some("jsonb") {
         return Ok(Value::parse(&text).map_err(failed)?.to_text());
     }
