@@ -12,7 +12,7 @@ use super::Outcome;
 use crate::shell::{cargo, is_installed, root, run};
 
 /// How long a target runs when `LONGSHORE_FUZZ_SECONDS` does not say.
-const TARGET_SECONDS: &str = "6";
+const TARGET_SECONDS: &str = "3";
 
 /// The target that needs the server.
 const SERVER_TARGET: &str = "protocol";

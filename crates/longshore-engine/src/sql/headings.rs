@@ -10,9 +10,9 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    AccessExpr, ArrayElemTypeDef, DataType, Distinct, ExactNumberInfo, Expr, Function, Ident, Insert, ObjectName,
-    ObjectNamePart, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TrimWhereField,
-    Visitor, VisitorMut,
+    AccessExpr, ArrayElemTypeDef, DataType, Distinct, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, Insert, ObjectName, ObjectNamePart, OrderBy, OrderByKind, Query, Select, SelectItem,
+    SetExpr, Statement, TableFactor, TrimWhereField, Visitor, VisitorMut,
 };
 
 use crate::sql::call_syntax;
@@ -238,6 +238,10 @@ fn figured(expr: &Expr) -> Option<(String, bool)> {
             let of_else = else_result.as_deref().and_then(figured).filter(|(_, is_kept)| *is_kept);
             of_else.or_else(|| Some(("case".to_owned(), false)))
         }
+        Expr::Function(call) if uuid_cast(call).is_some() => {
+            let of_value = uuid_cast(call).and_then(figured).filter(|(_, is_kept)| *is_kept);
+            of_value.or_else(|| Some(("uuid".to_owned(), false)))
+        }
         Expr::Function(Function { name, .. }) => {
             let own = |name: &str| call_syntax::own_name(name).to_owned();
             last_part(name).map(|name| (own(&name), true))
@@ -273,6 +277,15 @@ fn of_query(body: &SetExpr) -> Option<(String, bool)> {
         SetExpr::Query(query) => of_query(&query.body),
         SetExpr::SetOperation { left, .. } => of_query(left),
         SetExpr::Values(_) => Some(("column1".to_owned(), true)),
+        _ => None,
+    }
+}
+
+/// What a call casts to UUID, if it is such a cast, which has become a function.
+fn uuid_cast(call: &Function) -> Option<&Expr> {
+    let FunctionArguments::List(list) = &call.args else { return None };
+    match list.args.as_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] if last_part(&call.name)? == "uuid_in" => Some(value),
         _ => None,
     }
 }
@@ -360,6 +373,9 @@ mod tests {
             ("row_number() OVER (ORDER BY a)", "row_number"),
             ("ARRAY[1]", "array"),
             ("1::int", "int4"),
+            ("uuid_in('a')", "uuid"),
+            ("uuid_in(a)", "a"),
+            ("uuid_in('a')::text", "text"),
             ("CAST(1 AS double precision)", "float8"),
             ("'1'::numeric(3,1)", "numeric"),
             ("'a'::character varying(3)", "varchar"),

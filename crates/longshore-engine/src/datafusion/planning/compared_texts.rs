@@ -18,7 +18,9 @@ use longshore_storage::{ColumnType, Uuid};
 use longshore_value::text::trim_char;
 
 use super::origin::{column_type, gives_uuid};
+use crate::datafusion::functions::nested_casts::cast;
 use crate::datafusion::functions::uuid_in;
+use crate::sql::arrays::{ALL_OF, ANY_OF};
 
 /// The form that texts take to be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +129,17 @@ pub(in crate::datafusion) fn compare_texts(
                     list.iter_mut().try_for_each(|value| take(value, form))?;
                 }
                 Expr::InList(InList { expr, list, negated })
+            }
+            Expr::ScalarFunction(mut call) if [ANY_OF, ALL_OF].contains(&call.name()) => {
+                if let [_, value, array] = call.args.as_mut_slice()
+                    && form(value) == Some(TextForm::Uuid)
+                    && matches!(array, Expr::Literal(..))
+                {
+                    let texts = DataType::List(Arc::new(Field::new_list_field(DataType::Utf8View, true)));
+                    *array = uuid_in::function().call(vec![cast(std::mem::take(array), &texts)]);
+                    changed = true;
+                }
+                Expr::ScalarFunction(call)
             }
             other => other,
         };
