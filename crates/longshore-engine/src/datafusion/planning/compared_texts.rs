@@ -133,11 +133,8 @@ pub(in crate::datafusion) fn compare_texts(
             Expr::ScalarFunction(mut call) if [ANY_OF, ALL_OF].contains(&call.name()) => {
                 if let [_, value, array] = call.args.as_mut_slice()
                     && form(value) == Some(TextForm::Uuid)
-                    && matches!(array, Expr::Literal(..))
                 {
-                    let texts = DataType::List(Arc::new(Field::new_list_field(DataType::Utf8View, true)));
-                    *array = uuid_in::function().call(vec![cast(std::mem::take(array), &texts)]);
-                    changed = true;
+                    changed |= take_uuids(array);
                 }
                 Expr::ScalarFunction(call)
             }
@@ -176,6 +173,26 @@ fn may_take_form(value: &Expr) -> bool {
         Expr::Placeholder(placeholder) => TextForm::of_parameter(placeholder).is_none(),
         _ => false,
     }
+}
+
+/// Lets a text that stands for an array, or a parameter, be an array of UUIDs; says whether it is one.
+fn take_uuids(array: &mut Expr) -> bool {
+    let texts = DataType::List(Arc::new(Field::new_list_field(DataType::Utf8View, true)));
+    let elements = match std::mem::take(array) {
+        literal @ Expr::Literal(..) => cast(literal, &texts),
+        Expr::Placeholder(Placeholder { id, field })
+            if field.as_ref().is_none_or(|field| field.data_type().is_string()) =>
+        {
+            let field = Some(Arc::new(Field::new(&id, texts, true)));
+            Expr::Placeholder(Placeholder { id, field })
+        }
+        other => {
+            *array = other;
+            return false;
+        }
+    };
+    *array = uuid_in::function().call(vec![elements]);
+    true
 }
 
 /// Gives a value the form of a column; says whether it is another one then.
