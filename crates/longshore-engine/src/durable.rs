@@ -20,7 +20,7 @@ use crate::{Config, Database, Durability, Error, ErrorKind};
 /// How often a database is read that others write, before what is found there counts as damage.
 pub(crate) const READ_TRIES: usize = 5;
 
-/// Parts of `max_wal_size` that a segment of the log may take. One is allocated as a whole, so the last one counts.
+/// How many segments of the log `max_wal_size` has room for, at least: each takes its whole length on disk from the start.
 const SEGMENTS_MIN: u64 = 8;
 
 impl Database {

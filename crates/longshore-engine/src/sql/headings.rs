@@ -229,23 +229,14 @@ fn figured(expr: &Expr) -> Option<(String, bool)> {
             field.map_or_else(|| figured(root), |field| Some((field, true)))
         }
         Expr::Nested(expr) | Expr::Collate { expr, .. } => figured(expr),
-        Expr::Cast { expr, data_type, .. } => {
-            figured(expr).filter(|(_, is_kept)| *is_kept).or_else(|| Some((type_name(data_type), false)))
-        }
+        Expr::Cast { expr, data_type, .. } => Some(kept_or(Some(expr), type_name(data_type))),
         Expr::TypedString(typed) => Some((type_name(&typed.data_type), false)),
         Expr::Interval(_) => Some(("interval".to_owned(), false)),
-        Expr::Case { else_result, .. } => {
-            let of_else = else_result.as_deref().and_then(figured).filter(|(_, is_kept)| *is_kept);
-            of_else.or_else(|| Some(("case".to_owned(), false)))
-        }
-        Expr::Function(call) if uuid_cast(call).is_some() => {
-            let of_value = uuid_cast(call).and_then(figured).filter(|(_, is_kept)| *is_kept);
-            of_value.or_else(|| Some(("uuid".to_owned(), false)))
-        }
-        Expr::Function(Function { name, .. }) => {
-            let own = |name: &str| call_syntax::own_name(name).to_owned();
-            last_part(name).map(|name| (own(&name), true))
-        }
+        Expr::Case { else_result, .. } => Some(kept_or(else_result.as_deref(), "case".to_owned())),
+        Expr::Function(call) => match uuid_cast(call) {
+            Some(value) => Some(kept_or(Some(value), "uuid".to_owned())),
+            None => last_part(&call.name).map(|name| (call_syntax::own_name(&name).to_owned(), true)),
+        },
         Expr::Subquery(query) => of_query(&query.body),
         Expr::Exists { negated: false, .. } => fixed("exists"),
         Expr::Array(_) => fixed("array"),
@@ -264,6 +255,11 @@ fn figured(expr: &Expr) -> Option<(String, bool)> {
         }),
         _ => None,
     }
+}
+
+/// The name of `part`, if what is made of it keeps that, and `other` otherwise, which nothing keeps.
+fn kept_or(part: Option<&Expr>, other: String) -> (String, bool) {
+    part.and_then(figured).filter(|(_, is_kept)| *is_kept).unwrap_or((other, false))
 }
 
 /// The name of the only column of a query that is a value.

@@ -233,7 +233,7 @@ impl LogReader {
         Ok(Look::Frame { bytes, payload_bytes })
     }
 
-    /// Searches the rest of the segment for a frame that is whole. Most of it are zeros that were never written over.
+    /// Searches the rest of the segment for a frame that is whole. Most of it is zeros, where nothing was written.
     fn find_behind(&mut self) -> Result<Option<Lsn>, LogError> {
         let mut at = self.position.behind(ALIGNMENT);
         while self.window.has(&*self.file, folder::offset(self.first, at), HEADER_BYTES, u64::MAX)? {

@@ -18,6 +18,7 @@ use longshore_storage::{ColumnType, Uuid};
 use longshore_value::text::trim_char;
 
 use super::origin::{column_type, gives_uuid};
+use crate::datafusion::functions::nested::list_of;
 use crate::datafusion::functions::nested_casts::cast;
 use crate::datafusion::functions::uuid_in;
 use crate::sql::arrays::{ALL_OF, ANY_OF};
@@ -177,7 +178,7 @@ fn may_take_form(value: &Expr) -> bool {
 
 /// Lets a text that stands for an array, or a parameter, be an array of UUIDs; says whether it is one.
 fn take_uuids(array: &mut Expr) -> bool {
-    let texts = DataType::List(Arc::new(Field::new_list_field(DataType::Utf8View, true)));
+    let texts = list_of(DataType::Utf8View);
     let elements = match std::mem::take(array) {
         literal @ Expr::Literal(..) => cast(literal, &texts),
         Expr::Placeholder(Placeholder { id, field })

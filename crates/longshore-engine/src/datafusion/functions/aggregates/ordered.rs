@@ -19,6 +19,7 @@ use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Signature, Volatil
 use super::sorted::{Sorted, equal_ranges};
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::calls::udf::no_function;
+use crate::datafusion::functions::nested::list_of;
 use crate::{Error, ErrorKind};
 
 /// What is found among the sorted values.
@@ -94,10 +95,6 @@ impl Ordered {
     pub(super) fn new(measure: Measure) -> Self {
         Self { measure, aliases: measure.aliases(), signature: Signature::user_defined(Volatility::Immutable) }
     }
-}
-
-fn list_of(item: DataType) -> DataType {
-    DataType::List(Arc::new(Field::new_list_field(item, true)))
 }
 
 impl AggregateUDFImpl for Ordered {

@@ -16,6 +16,7 @@ use longshore_json::escape;
 
 use super::build::in_form;
 use crate::datafusion::functions::json_types::{jsonb, wrapped};
+use crate::datafusion::functions::nested::list_of;
 
 const NAME: &str = "histogram";
 
@@ -55,10 +56,7 @@ impl AggregateUDFImpl for Histogram {
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        let field = |name, item: DataType| {
-            let list = DataType::List(Arc::new(Field::new_list_field(item, true)));
-            Arc::new(Field::new(format_state_name(args.name, name), list, true))
-        };
+        let field = |name, item| Arc::new(Field::new(format_state_name(args.name, name), list_of(item), true));
         Ok(vec![field("values", DataType::Utf8View), field("counts", DataType::Int64)])
     }
 
