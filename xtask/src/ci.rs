@@ -1,7 +1,8 @@
 //! `cargo xtask ci`: every check and test, in order, each with its time.
 //!
-//! The order is cheapest first, and the steps share target folders so that DataFusion is compiled once to
-//! machine code (the tests) and once to metadata (clippy and the documentation). Sanitizer, emulator and fuzzer
+//! The order is cheapest first, and the steps share target folders so that DataFusion is compiled once. Clippy and the
+//! documentation alone would compile it once more, to metadata: in a first build of all, they run as the tests are compiled.
+//! Sanitizer, emulator and fuzzer
 //! build only the crates below the engine, each in a folder of its own under `target/`. Behind the tests, two steps at a
 //! time run beside each other.
 
@@ -9,6 +10,7 @@ mod absence;
 mod beside;
 mod book;
 mod clients;
+mod compiler;
 mod demo;
 mod features;
 mod fuzz;
@@ -21,10 +23,13 @@ mod regression;
 mod sanitizer;
 mod threads;
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::shell::{cargo, run};
 use crate::{imports, tidy};
+
+pub(crate) use compiler::as_rustc;
 
 /// What became of a step that did not fail.
 pub(crate) enum Outcome {
@@ -102,13 +107,16 @@ const STEPS: &[Step] = &[
 ///
 /// The first failure.
 pub(crate) fn main(arguments: &[&str]) -> Result<(), String> {
-    let Some(steps) = select(arguments)? else {
+    let Some(mut steps) = select(arguments)? else {
         for step in STEPS {
             let fast = if step.fast.is_some() { " (also --fast)" } else { "" };
             println!("{:10} {}{fast}", step.name, step.about);
         }
         return Ok(());
     };
+    if compiler::is_first_build() && beside_compiler(&mut steps) {
+        println!("this is a first build: the tests are linted and the libraries documented as they are compiled");
+    }
     let started = Instant::now();
     let late = |name: &str| {
         let is_late = started.elapsed() > TIME_MAX && IF_THERE_IS_TIME.contains(&name);
@@ -131,6 +139,16 @@ pub(crate) fn main(arguments: &[&str]) -> Result<(), String> {
         println!("ci passed in {}", seconds(started.elapsed()));
     }
     Ok(())
+}
+
+/// Lets the compiler of the tests do what steps would do that compile all again; whether they were among the steps.
+fn beside_compiler(steps: &mut Vec<(&'static Step, Run)>) -> bool {
+    let is_done_by_compiler = |name: &str| ["clippy", "doc"].contains(&name);
+    let is_done = steps.iter().filter(|(step, _)| is_done_by_compiler(step.name)).count() == 2;
+    let Some(test) = steps.iter().position(|(step, _)| step.name == "test").filter(|_| is_done) else { return false };
+    steps[test].1 = linted_tests;
+    steps.retain(|(step, _)| !is_done_by_compiler(step.name));
+    true
 }
 
 /// Shows what came of the steps, if there were several.
@@ -214,21 +232,31 @@ fn fmt() -> Result<Outcome, String> {
 }
 
 fn test() -> Result<Outcome, String> {
-    tests(SHARE)
+    run(&mut tests(SHARE))?;
+    Ok(Outcome::Passed)
 }
 
 fn some_tests() -> Result<Outcome, String> {
-    tests(FAST_SHARE)
+    run(&mut tests(FAST_SHARE))?;
+    Ok(Outcome::Passed)
+}
+
+/// The tests of a first build, in which the steps `clippy` and `doc` are done as well.
+fn linted_tests() -> Result<Outcome, String> {
+    // This program alone is compiled already.
+    lints::clippy_of(&["--package", "xtask"])?;
+    let (name, wrapper) = compiler::wrapper()?;
+    run(tests(SHARE).env(name, wrapper))?;
+    Ok(Outcome::Passed)
 }
 
 /// All tests, with a part of what they try at random.
-fn tests(share: &str) -> Result<Outcome, String> {
+fn tests(share: &str) -> Command {
     let mut test = cargo(&["test", "--locked", "--workspace"]);
     if std::env::var_os("LONGSHORE_TEST_SHARE").is_none() {
         test.env("LONGSHORE_TEST_SHARE", share);
     }
-    run(&mut test)?;
-    Ok(Outcome::Passed)
+    test
 }
 
 #[cfg(test)]
@@ -238,6 +266,17 @@ mod tests {
     fn names(arguments: &[&str]) -> Vec<&'static str> {
         let steps = select(arguments).expect("valid").expect("steps");
         steps.iter().map(|(step, _)| step.name).collect()
+    }
+
+    #[test]
+    fn what_the_compiler_does_is_no_step_of_its_own() {
+        let of = |arguments: &[&str]| select(arguments).expect("valid").expect("steps");
+        let mut all = of(&[]);
+        assert!(beside_compiler(&mut all));
+        assert_eq!(all.len(), STEPS.len() - 2);
+        assert!(!beside_compiler(&mut of(&["--fast"])));
+        assert!(!beside_compiler(&mut of(&["clippy", "doc"])));
+        assert!(!beside_compiler(&mut of(&["test"])));
     }
 
     #[test]

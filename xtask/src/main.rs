@@ -40,6 +40,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.split_first() {
+        _ if let Some(result) = ci::as_rustc(&words) => result,
         Some((&"ci", rest)) => ci::main(rest),
         Some((&"tidy", rest)) => tidy::main(rest),
         Some((&"dist", rest)) => dist::main(rest),

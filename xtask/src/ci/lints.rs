@@ -9,7 +9,13 @@ use super::Outcome;
 use crate::shell::{cargo, run};
 
 pub(super) fn clippy() -> Result<Outcome, String> {
-    run(&mut cargo(&["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    clippy_of(&["--workspace"])
+}
+
+/// The lints over these packages.
+pub(super) fn clippy_of(packages: &[&str]) -> Result<Outcome, String> {
+    let mut clippy = cargo(&["clippy", "--locked"]);
+    run(clippy.args(packages).args(["--all-targets", "--", "-D", "warnings"]))?;
     Ok(Outcome::Passed)
 }
 
