@@ -1,4 +1,5 @@
-//! Prepared statements about one row by its key, through a session: what SQL costs beyond the typed API.
+//! Prepared statements about one row by its key, through a session: what SQL costs beyond the typed API, and what it costs where
+//! a generic plan runs it.
 
 use std::time::{Duration, Instant};
 
@@ -44,6 +45,17 @@ pub(super) fn run(settings: &Settings) -> Result<Vec<Measured>, Failure> {
         }),
         Case::new("point select, as SQL text", Amount::Transactions(statements as u64 / 100), || {
             bench.each_text("SELECT n, v FROM t WHERE id = ", statements / 100)
+        }),
+        Case::new("computed of a point select", amount, || {
+            bench.each("SELECT n + 1, v FROM t WHERE id = $1", |number| vec![Datum::I64(number * STEP % rows)], 1)
+        }),
+        Case::new("join by key", amount, || {
+            let sql = "SELECT a.n, b.v FROM t AS a JOIN t AS b ON b.id = a.id WHERE a.id = $1";
+            bench.each(sql, |number| vec![Datum::I64(number * STEP % rows)], 1)
+        }),
+        Case::new("aggregate of a key", amount, || {
+            let sql = "SELECT n, count(*) FROM t WHERE id = $1 GROUP BY n ORDER BY n";
+            bench.each(sql, |number| vec![Datum::I64(number * STEP % rows)], 1)
         }),
         Case::new("update by key", amount, || {
             bench.each("UPDATE t SET n = n + $2 WHERE id = $1", |number| vec![Datum::I64(number), Datum::I64(1)], 0)

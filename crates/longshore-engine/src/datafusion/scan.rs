@@ -120,10 +120,14 @@ impl RelationSource {
     /// These columns of the table, of all rows at once; it is for few. Nothing is logged.
     pub(super) fn read(&self, columns: &[usize]) -> Result<Vec<RecordBatch>> {
         let projection = Projection::new(&self.table, Some(&columns.to_vec()))?;
-        let source = Self { projection, metrics: ExecutionPlanMetricsSet::new(), ..self.clone() };
-        let metrics = BaselineMetrics::new(&source.metrics, 0);
-        let morsels = Arc::new(Morsels::new(&source));
-        ScanStream::new(&source, morsels, BATCH_ROWS, metrics, LimitCheck::none()).into_batches()
+        Self { projection, ..self.clone() }.rows()
+    }
+
+    /// All rows at once, whatever is enough; it is for few. Nothing is logged, nor measured.
+    pub(super) fn rows(&self) -> Result<Vec<RecordBatch>> {
+        let metrics = BaselineMetrics::new(&ExecutionPlanMetricsSet::new(), 0);
+        let morsels = Arc::new(Morsels::new(self));
+        ScanStream::new(self, morsels, BATCH_ROWS, metrics, LimitCheck::none()).into_batches()
     }
 
     /// Leaves out rows for which one of `filters` is not true, which are over the table; an index may find those that are left.

@@ -48,8 +48,8 @@ pub(in crate::datafusion) fn with_multisets(plan: LogicalPlan) -> Result<Logical
     Ok(plan.data)
 }
 
-/// Nothing else makes joins of this kind before a plan is optimized.
-fn is_set_operation(join: &Join) -> bool {
+/// Whether it is an INTERSECT or an EXCEPT: nothing else makes joins of this kind before a plan is optimized.
+pub(super) fn is_set_operation(join: &Join) -> bool {
     matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
         && join.null_equality == NullEquality::NullEqualsNull
         && join.on.len() == join.left.schema().fields().len()

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::Field;
+use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::{Distinct, Expr, ExprSchemable, JoinType, LogicalPlan, TableScan};
 use longshore_storage::ColumnType;
@@ -89,8 +89,7 @@ fn told(plan: &LogicalPlan, at: usize) -> Option<Told> {
         }
         LogicalPlan::RecursiveQuery(query) => return told(&query.static_term, at),
         LogicalPlan::Union(union) => {
-            let columns = union.inputs.iter().filter(|input| !shows_unknown(input, at));
-            return together(columns.map(|input| told(input, at))).into_iter().next()?;
+            return told(union.inputs.iter().find(|input| !shows_unknown(input, at))?, at);
         }
         _ => {}
     }
@@ -104,6 +103,31 @@ fn told(plan: &LogicalPlan, at: usize) -> Option<Told> {
 /// says it.
 pub(super) fn told_type(expr: &Expr, input: &LogicalPlan) -> Option<(&'static BuiltinType, bool)> {
     BuiltinType::told(&told_of(expr, input)?.name, &expr.get_type(input.schema()).ok()?)
+}
+
+/// The type of an expression over the columns of `input`, and whether it is of arrays of it; `None` where it takes the type of
+/// what it meets.
+pub(super) fn known_type(expr: &Expr, input: &LogicalPlan) -> Option<(&'static BuiltinType, bool)> {
+    if is_unknown(expr) {
+        return None;
+    }
+    known(told_of(expr, input), &expr.get_type(input.schema()).ok()?)
+}
+
+/// The same of a column of a plan.
+pub(super) fn column_of_known_type(plan: &LogicalPlan, at: usize) -> Option<(&'static BuiltinType, bool)> {
+    if shows_unknown(plan, at) {
+        return None;
+    }
+    known(told(plan, at), plan.schema().fields().get(at)?.data_type())
+}
+
+fn known(told: Option<Told>, data_type: &DataType) -> Option<(&'static BuiltinType, bool)> {
+    if data_type.is_null() {
+        return None;
+    }
+    let told = told.and_then(|told| BuiltinType::told(&told.name, data_type));
+    Some(told.unwrap_or_else(|| BuiltinType::of_values(data_type)))
 }
 
 /// The same of an expression over the columns of `input`.
@@ -139,17 +163,7 @@ fn told_of(expr: &Expr, input: &LogicalPlan) -> Option<Told> {
 
 /// What is told of the values that CASE and COALESCE choose among.
 fn of_values<'a>(values: impl IntoIterator<Item = &'a Expr>, input: &LogicalPlan) -> Option<Told> {
-    let known = values.into_iter().filter(|value| !is_unknown(value));
-    together(known.map(|value| told_of(value, input))).into_iter().flatten().next()
-}
-
-/// What is told of values that become one column. Nothing where UUIDs meet texts, which PostgreSQL refuses: the column is one of
-/// texts then.
-fn together(types: impl Iterator<Item = Option<Told>>) -> Vec<Option<Told>> {
-    let types: Vec<Option<Told>> = types.collect();
-    let is_uuid = |told: &Told| matches!(told.name.as_str(), "uuid" | "_uuid");
-    let uuids = types.iter().flatten().filter(|told| is_uuid(told)).count();
-    if uuids == 0 || uuids == types.len() { types } else { Vec::new() }
+    values.into_iter().filter(|value| !is_unknown(value)).find_map(|value| told_of(value, input))
 }
 
 /// Whether a column of a plan shows a value of unknown type.

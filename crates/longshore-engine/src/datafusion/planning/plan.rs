@@ -31,8 +31,8 @@ use super::shown_oids::{with_names, with_shown_columns};
 use super::type_calls::with_told_types;
 use super::unnesting::unnested;
 use super::{
-    common_types, expressions, frames, grouped_keys, merged_columns, outer_names, rules, stars, system_tables,
-    whole_rows,
+    common_types, expressions, frames, grouped_keys, matched_types, merged_columns, outer_names, rules, stars,
+    system_tables, whole_rows,
 };
 use crate::catalog::{Entry, Rules, Table, View};
 use crate::datafusion::errors::from_datafusion;
@@ -211,6 +211,7 @@ impl Planner {
             let plan =
                 complexity::checked(self.plan_statement(Parsed::Statement(statement)).map_err(from_datafusion)?)?;
             // Copies of a query are known by where they lie, as long as nothing is changed.
+            matched_types::check(&plan).map_err(from_datafusion)?;
             let plan = with_shared_rows(plan)
                 .and_then(without_joins)
                 .and_then(common_types::united)

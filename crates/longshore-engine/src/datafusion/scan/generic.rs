@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
@@ -65,6 +66,12 @@ impl BoundScans {
             *self.scans() = sources;
         }
         is_served
+    }
+
+    /// All rows of the scan of this number.
+    pub(in crate::datafusion) fn read(&self, number: usize) -> Result<Vec<RecordBatch>> {
+        let source = self.scans().get(&number).cloned();
+        source.map_or_else(|| internal_err!("a scan was run before it was bound"), |source| source.rows())
     }
 
     /// Logs what all of them read.

@@ -5,7 +5,9 @@
 //! reads many rows with some values, such an execution makes a plan of its own, as one of a query that was never prepared
 //! does; so does one that has another value where operators take values when they are made: in LIMIT, in aggregates, in window
 //! functions. A plan is used by one execution at a time; there are as many as there were executions at the same time.
-//! Not here: how scans get to know what they read (`scan/generic.rs`), parameters (`parameter`).
+//! Not here: how a plan of few operators is run (`direct`), how scans get to know what they read (`scan/generic.rs`), parameters (`parameter`).
+
+mod direct;
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -18,8 +20,8 @@ use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::{provider_as_source, source_as_provider};
-use datafusion::execution::TaskContext;
 use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::expr::{InList, Placeholder};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::disjunction;
@@ -90,6 +92,8 @@ pub(in crate::datafusion) struct GenericPlan {
     values: Arc<Values>,
     bound: Arc<BoundScans>,
     joins: Vec<KeyJoin>,
+    /// Whether it is run without streams.
+    is_direct: bool,
     /// The settings that it was made with. Not the whole state: that knows the transaction and its rows.
     config: SessionConfig,
     session_id: String,
@@ -178,6 +182,7 @@ impl GenericPlan {
         }
         let joins =
             key_joins(&plan, &|node| source_of(node).map(|source| (source.number(), source.projection().clone())));
+        let is_direct = direct::can_run(&plan);
         let schema = told(plan.schema());
         let (config, session_id) = (state.config().clone(), state.session_id().to_owned());
         let runtime = Arc::clone(state.runtime_env());
@@ -189,6 +194,7 @@ impl GenericPlan {
             values: of_plan,
             bound,
             joins,
+            is_direct,
             config,
             session_id,
             runtime,
@@ -253,7 +259,26 @@ impl GenericPlan {
 
     /// The rows of the plan, which is bound. Afterwards it can be bound again.
     pub(in crate::datafusion) async fn run(&mut self, control: &Arc<Control>) -> Result<RowStream, Error> {
-        let plan = reset_plan_states(Arc::clone(&self.plan)).map_err(from_datafusion)?;
+        let batches = pin!(async {
+            if self.is_direct {
+                return direct::rows(&self.plan, &self.bound).map(|batch| vec![batch]).map_err(from_datafusion);
+            }
+            let rows = self.streamed(control).map_err(from_datafusion)?;
+            rows.try_collect::<Vec<RecordBatch>>().await.map_err(from_datafusion)
+        });
+        let batches = panics::caught_in(batches).await;
+        self.bound.clear();
+        let told = batches?.into_iter().map(|batch| {
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            RecordBatch::try_new_with_options(Arc::clone(&self.schema), batch.columns().to_vec(), &options)
+                .map_err(|error| from_datafusion(error.into()))
+        });
+        let rows = RowStream::new(Arc::clone(&self.schema), futures::stream::iter(told.collect::<Vec<_>>()));
+        Ok(rows.with_types(Arc::clone(&self.types)))
+    }
+
+    fn streamed(&self, control: &Arc<Control>) -> Result<SendableRecordBatchStream> {
+        let plan = reset_plan_states(Arc::clone(&self.plan))?;
         let mut config = self.config.clone();
         config.set_extension(Arc::clone(control));
         let context = TaskContext::new(
@@ -266,19 +291,7 @@ impl GenericPlan {
             HashMap::default(),
             Arc::clone(&self.runtime),
         );
-        let batches = pin!(async {
-            let rows = execute_stream(plan, Arc::new(context)).map_err(from_datafusion)?;
-            rows.try_collect::<Vec<RecordBatch>>().await.map_err(from_datafusion)
-        });
-        let batches = panics::caught_in(batches).await;
-        self.bound.clear();
-        let told = batches?.into_iter().map(|batch| {
-            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            RecordBatch::try_new_with_options(Arc::clone(&self.schema), batch.columns().to_vec(), &options)
-                .map_err(|error| from_datafusion(error.into()))
-        });
-        let rows = RowStream::new(Arc::clone(&self.schema), futures::stream::iter(told.collect::<Vec<_>>()));
-        Ok(rows.with_types(Arc::clone(&self.types)))
+        execute_stream(plan, Arc::new(context))
     }
 }
 
