@@ -143,7 +143,7 @@ fn is_of_subquery(message: &str) -> bool {
 /// What Arrow says of a cast that failed, with the type's name in SQL.
 fn of_cast(text: &str) -> Option<Error> {
     let in_sql = |arrow: &str| Some((arrow.parse::<DataType>().ok()?, type_name(&arrow.parse::<DataType>().ok()?)));
-    if let Some(rest) = text.strip_prefix("Cannot cast string ") {
+    if let Some(rest) = text.strip_prefix("Cannot cast string ").or_else(|| text.strip_prefix("Cannot cast value ")) {
         let (value, arrow) = rest.rsplit_once(" to value of ")?;
         let (_, wanted) = in_sql(arrow.strip_suffix(" type")?)?;
         let value = value.trim_matches('\'');

@@ -155,6 +155,12 @@ impl ErrorKind {
     /// Data of COPY is not in its format.
     pub(crate) const BAD_COPY_FORMAT: Self = Self::Coded("22P04");
 
+    /// An offset of a window frame is none.
+    pub(crate) const FRAME_OFFSET: Self = Self::Coded("22013");
+
+    /// A share of rows to be drawn is none.
+    pub(crate) const SAMPLE_SHARE: Self = Self::Coded("2202H");
+
     /// Whether it is about data that was read: values, or the format of records.
     pub(crate) fn is_of_data(self) -> bool {
         matches!(

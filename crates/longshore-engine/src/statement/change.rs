@@ -27,7 +27,7 @@ use crate::statement::Context;
 use crate::statement::rows as changed_rows;
 use crate::statement::rows::Updating;
 use crate::statement::updatable::Verb;
-use crate::{Error, Outcome, Report};
+use crate::{Error, ErrorKind, Outcome, Report};
 
 /// UPDATE.
 pub(crate) async fn update(context: &Context<'_>, update: Update) -> Result<Outcome, Error> {
@@ -156,7 +156,8 @@ pub(crate) fn assignments(target: &Target, assignments: Vec<Assignment>) -> Resu
     let add = |set: &mut Vec<(usize, Expr)>, column: usize, value: Expr| {
         if set.iter().any(|(before, _)| *before == column) {
             let name = &target.table.relation.schema().columns()[column].name;
-            return Err(Error::invalid(format!("column {name} is set twice; keep one of the assignments")));
+            let message = format!("column {name} is set twice; keep one of the assignments");
+            return Err(Error::new(ErrorKind::Syntax, message));
         }
         set.push((column, value));
         Ok(())

@@ -104,6 +104,9 @@ fn of_text(message: &str) -> Option<(ErrorKind, String)> {
     if message.starts_with("Aggregate functions are not allowed in the WHERE clause") {
         return Some((ErrorKind::Grouping, "aggregate functions are not allowed in WHERE".to_owned()));
     }
+    if message.starts_with("Aggregate function calls cannot be nested") {
+        return Some((ErrorKind::Grouping, "aggregate function calls cannot be nested".to_owned()));
+    }
     if let Some(rest) = message.strip_prefix("Order by column out of bounds, specified: ") {
         let place = rest.split(',').next()?;
         return Some((ErrorKind::ConflictTarget, format!("ORDER BY position {place} is not in select list")));

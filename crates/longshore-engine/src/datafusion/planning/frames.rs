@@ -138,17 +138,20 @@ impl Frames<'_> {
         let (WindowFrameBound::Preceding(Some(offset)) | WindowFrameBound::Following(Some(offset))) = bound else {
             return Ok(());
         };
-        let refused =
-            |problem: &str| Error::new(ErrorKind::Windowing, format!("frame {which} offset must not be {problem}"));
+        let refused = |kind, problem: &str| Error::new(kind, format!("frame {which} offset must not be {problem}"));
+        let is_negative = || refused(ErrorKind::FRAME_OFFSET, "negative");
         if let Some(text) = text_of(offset) {
             match text.trim().parse::<f64>() {
                 Ok(number) if number.is_nan() => {
-                    return Err(Error::invalid("invalid preceding or following size in window function"));
+                    return Err(Error::new(
+                        ErrorKind::FRAME_OFFSET,
+                        "invalid preceding or following size in window function",
+                    ));
                 }
                 Ok(number) if number.is_infinite() => {
                     return Err(Error::unsupported("an offset of a frame that is infinite is not supported"));
                 }
-                Ok(number) if number < 0.0 => return Err(refused("negative")),
+                Ok(number) if number < 0.0 => return Err(is_negative()),
                 _ => {}
             }
             **offset = interval(text);
@@ -165,7 +168,7 @@ impl Frames<'_> {
             return Err(Error::unsupported("an offset of a frame that is not a constant is not supported"));
         };
         if value.is_null() {
-            return Err(refused("null"));
+            return Err(refused(ErrorKind::NullNotAllowed, "null"));
         }
         **offset = match &value {
             ScalarValue::IntervalMonthDayNano(_)
@@ -175,14 +178,14 @@ impl Frames<'_> {
             span if time_kind(&span.data_type()) == Some(Kind::Interval) => {
                 let texts = span.to_array().and_then(|array| Ok(usual_texts(&array)?)).map_err(from_datafusion)?;
                 if texts.value(0).starts_with('-') {
-                    return Err(refused("negative"));
+                    return Err(is_negative());
                 }
                 interval(texts.value(0).to_owned())
             }
             number => {
                 let number = number.to_string();
                 if number.starts_with('-') {
-                    return Err(refused("negative"));
+                    return Err(is_negative());
                 }
                 build::value(Value::Number(number, false))
             }

@@ -67,7 +67,7 @@ fn offset_as_number(offset: &mut ScalarValue, kind: Kind) -> Result<()> {
     };
     if number < 0 {
         let message = "invalid preceding or following size in window function";
-        return Err(external(Error::new(ErrorKind::Windowing, message)));
+        return Err(external(Error::new(ErrorKind::FRAME_OFFSET, message)));
     }
     *offset = ScalarValue::Decimal128(Some(number), 38, 0);
     Ok(())

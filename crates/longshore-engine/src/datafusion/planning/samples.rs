@@ -100,7 +100,7 @@ impl Draw {
         let percent = number(&quantity.value)?;
         if !(0.0..=100.0).contains(&percent) {
             let message = format!("sample percentage must be between 0 and 100, and is {percent}");
-            return Err(external(Error::new(ErrorKind::Invalid, message)));
+            return Err(external(Error::new(ErrorKind::SAMPLE_SHARE, message)));
         }
         let seed = match seed {
             Some(seed) => number(&ast::Expr::Value(seed.value.clone()))?.to_bits(),
