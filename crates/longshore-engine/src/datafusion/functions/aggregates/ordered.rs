@@ -16,10 +16,12 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Signature, Volatility};
 
+use super::pairs::doubles;
 use super::sorted::{Sorted, equal_ranges};
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::calls::udf::no_function;
 use crate::datafusion::functions::nested::list_of;
+use crate::datafusion::functions::numeric::is_numeric;
 use crate::{Error, ErrorKind};
 
 /// What is found among the sorted values.
@@ -78,6 +80,11 @@ impl Measure {
         matches!(self, Self::Median | Self::Continuous)
     }
 
+    /// The type of the values that are sorted, where those of this type are given.
+    fn sorts(self, given: &DataType) -> DataType {
+        if self.is_of_doubles() { DataType::Float64 } else { given.clone() }
+    }
+
     fn is_rank(self) -> bool {
         matches!(self, Self::Rank | Self::DenseRank | Self::PercentRank | Self::CumulativeDistribution)
     }
@@ -115,6 +122,8 @@ impl AggregateUDFImpl for Ordered {
         let value = |data_type: &DataType| {
             let is_number = data_type.is_numeric() || data_type.is_null();
             match self.measure.is_of_doubles() {
+                // No cast of Arrow's makes a double of it.
+                true if is_numeric(data_type) => Ok(data_type.clone()),
                 true if is_number => Ok(DataType::Float64),
                 true => Err(unknown()),
                 false => Ok(data_type.clone()),
@@ -139,8 +148,8 @@ impl AggregateUDFImpl for Ordered {
         Ok(match (self.measure, arg_types) {
             (Measure::Rank | Measure::DenseRank, _) => DataType::Int64,
             (Measure::PercentRank | Measure::CumulativeDistribution, _) => DataType::Float64,
-            (_, [of, DataType::List(_)]) => list_of(of.clone()),
-            (_, [of, ..]) => of.clone(),
+            (measure, [of, DataType::List(_)]) => list_of(measure.sorts(of)),
+            (measure, [of, ..]) => measure.sorts(of),
             (_, []) => return Err(no_function(self.name(), arg_types)),
         })
     }
@@ -159,12 +168,12 @@ impl AggregateUDFImpl for Ordered {
             None => None,
         };
         let options = args.order_bys.first().map(|order| order.options).unwrap_or_default();
-        let kept = Sorted::new(args.expr_fields[0].data_type().clone(), options, args.is_distinct);
+        let kept = Sorted::new(self.measure.sorts(args.expr_fields[0].data_type()), options, args.is_distinct);
         Ok(Box::new(Values { measure: self.measure, wanted, kept, returned: args.return_field.data_type().clone() }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        let of = args.input_fields[0].data_type().clone();
+        let of = self.measure.sorts(args.input_fields[0].data_type());
         Ok(vec![
             Arc::new(Field::new(format_state_name(args.name, "values"), list_of(of), true)),
             Arc::new(Field::new(format_state_name(args.name, "nulls"), DataType::UInt64, true)),
@@ -192,6 +201,10 @@ struct Values {
 
 impl Accumulator for Values {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        if self.measure.is_of_doubles() {
+            let doubles: ArrayRef = Arc::new(doubles(&values[0])?);
+            return self.kept.add(&doubles);
+        }
         self.kept.add(&values[0])
     }
 

@@ -293,7 +293,8 @@ fn bits(value: f64) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() }
 }
 
-fn doubles(array: &ArrayRef) -> Result<Float64Array> {
+/// The values of doubles, or of NUMERIC.
+pub(super) fn doubles(array: &ArrayRef) -> Result<Float64Array> {
     let array =
         if is_numeric(array.data_type()) { convert(array, &DataType::Float64, None)? } else { Arc::clone(array) };
     Ok(array.as_primitive::<Float64Type>().clone())

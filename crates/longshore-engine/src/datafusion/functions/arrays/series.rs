@@ -1,22 +1,28 @@
 //! Functions that give rows of numbers or times, as arrays: `generate_series`, `generate_subscripts`.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, Decimal128Builder, Int32Builder, Int64Builder, ListBuilder, TimestampMicrosecondBuilder,
+    Array, ArrayRef, AsArray, Int32Builder, Int64Builder, ListArray, ListBuilder, TimestampMicrosecondBuilder,
 };
+use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
-    DataType, Decimal128Type, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
-    TimeUnit, TimestampMicrosecondType,
+    DataType, FieldRef, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
+    TimestampMicrosecondType,
 };
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
+use longshore_numeric::Number;
 
 use super::measure::dimensions;
 use super::{array_type, as_list};
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::calls::udf::no_function;
 use crate::datafusion::functions::nested::list_of;
+use crate::datafusion::functions::numeric::values::{Numbers, NumericBuilder};
+use crate::datafusion::functions::numeric::{data_type as numeric_type, failed, is_numeric};
 use crate::datafusion::functions::row_function::RowFunction;
 use crate::{Error, ErrorKind};
 
@@ -52,12 +58,11 @@ fn series_type(types: &[DataType]) -> Result<DataType> {
         let is_date = bounds.iter().all(|bound| matches!(bound, DataType::Date32 | DataType::Null));
         return Ok(DataType::Timestamp(TimeUnit::Microsecond, is_date.then(|| "UTC".into())));
     }
-    let scale = |data_type: &&DataType| match data_type {
-        DataType::Decimal128(_, scale) => Some(*scale),
-        _ => None,
-    };
-    if let Some(scale) = all.iter().filter_map(scale).max() {
-        return Ok(DataType::Decimal128(38, scale));
+    if all.iter().any(|data_type| data_type.is_floating()) {
+        return Err(no_function("generate_series", types));
+    }
+    if all.iter().any(|data_type| data_type.is_decimal() || is_numeric(data_type)) {
+        return Ok(numeric_type());
     }
     let is_small = |data_type: &&&DataType| {
         matches!(data_type, DataType::Int32 | DataType::Int16 | DataType::Int8 | DataType::Null)
@@ -94,7 +99,7 @@ fn series(args: &[ArrayRef], to: &DataType) -> Result<ArrayRef> {
             })?;
             Ok(Arc::new(lists.finish()))
         }
-        DataType::Decimal128(..) => decimals(args, item),
+        DataType::Struct(_) => numbers(args, item),
         _ => timestamps(args, item),
     }
 }
@@ -135,40 +140,52 @@ fn integers(args: &[ArrayRef], mut take: impl FnMut(Option<Vec<i64>>)) -> Result
     Ok(())
 }
 
-fn decimals(args: &[ArrayRef], item: &datafusion::arrow::datatypes::FieldRef) -> Result<ArrayRef> {
-    let DataType::Decimal128(_, scale) = item.data_type() else { return plan_err!("decimals are wanted") };
-    let one = 10_i128.pow(u32::from(scale.unsigned_abs()));
-    let args = args.iter().map(|arg| cast(arg, item.data_type())).collect::<Result<Vec<_>, _>>()?;
-    let get = |at: usize, row: usize| match args.get(at) {
-        Some(arg) => (!arg.is_null(row)).then(|| arg.as_primitive::<Decimal128Type>().value(row)),
-        None => Some(one),
+/// Numbers of any digits: each is the one before plus the step, and has the greater scale of both.
+fn numbers(args: &[ArrayRef], item: &FieldRef) -> Result<ArrayRef> {
+    let names = ["start value", "stop value", "step size"];
+    let args = args.iter().zip(names).map(|(arg, name)| Ok((Numbers::of(arg)?, name))).collect::<Result<Vec<_>>>()?;
+    let get = |at: usize, row: usize| {
+        let Some((arg, name)) = args.get(at) else { return Ok(Some(Number::new(1, 0))) };
+        let number = arg.get(row)?;
+        let problem = match number {
+            Some(Number::NaN) => "NaN",
+            Some(Number::Infinity { .. }) => "infinity",
+            _ => return Ok(number),
+        };
+        Err(external(Error::new(ErrorKind::Invalid, format!("{name} cannot be {problem}"))))
     };
-    let values = Decimal128Builder::new().with_data_type(item.data_type().clone());
-    let mut lists = ListBuilder::new(values).with_field(Arc::clone(item));
-    for row in 0..args[0].len() {
-        let (Some(start), Some(stop), Some(step)) = (get(0, row), get(1, row), get(2, row)) else {
-            lists.append(false);
+    let rows = args.first().map_or(0, |(arg, _)| arg.len());
+    let (mut values, mut lengths, mut nulls) = (NumericBuilder::with_capacity(rows), Vec::new(), Vec::new());
+    for row in 0..rows {
+        let (start, stop, step) = (get(0, row)?, get(1, row)?, get(2, row)?);
+        let (Some(start), Some(stop), Some(step)) = (start, stop, step) else {
+            lengths.push(0);
+            nulls.push(false);
             continue;
         };
-        if step == 0 {
-            return Err(no_step());
-        }
-        let (mut next, mut count) = (Some(start), 0);
-        while let Some(value) = next.filter(|value| if step > 0 { *value <= stop } else { *value >= stop }) {
-            lists.values().append_value(value);
+        let beyond = match step.sign() {
+            0 => return Err(no_step()),
+            1 => Ordering::Greater,
+            _ => Ordering::Less,
+        };
+        let (mut next, mut count) = (start, 0);
+        while next.compared(&stop) != beyond {
+            values.append(Some(&next));
             count += 1;
             if count > VALUES_MAX {
                 return Err(too_long());
             }
-            next = value.checked_add(step);
+            next = next.plus(&step).map_err(failed)?;
         }
-        lists.append(true);
+        lengths.push(count);
+        nulls.push(true);
     }
-    Ok(Arc::new(lists.finish()))
+    let (offsets, nulls) = (OffsetBuffer::from_lengths(lengths), NullBuffer::from(nulls));
+    Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values.finish(), Some(nulls))?))
 }
 
 /// Timestamps, by an interval, whose months keep the day of the month where there is one.
-fn timestamps(args: &[ArrayRef], item: &datafusion::arrow::datatypes::FieldRef) -> Result<ArrayRef> {
+fn timestamps(args: &[ArrayRef], item: &FieldRef) -> Result<ArrayRef> {
     let [start, stop, step] = args else { return plan_err!("a series of timestamps takes a start, a stop and a step") };
     let (start, stop) = (cast(start, item.data_type())?, cast(stop, item.data_type())?);
     let step = cast(step, &DataType::Interval(IntervalUnit::MonthDayNano))?;

@@ -4,6 +4,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::compute::can_cast_types;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -97,6 +98,8 @@ impl ScalarUDFImpl for Function {
             Some(Kind::Any) if *data_type == DataType::Boolean => DataType::Boolean,
             // A literal is read when the function is called.
             Some(_) if data_type.is_string() => DataType::Utf8View,
+            // What no cast of Arrow's makes of it, a function of ours does before it is called (`anything`).
+            Some(kind) if !can_cast_types(data_type, &kind.data_type()) => data_type.clone(),
             Some(kind) => kind.data_type(),
         });
         Ok(coerced.collect())

@@ -1,11 +1,13 @@
 //! Numbers of bytes as people read them: `pg_size_pretty` and `pg_size_bytes`.
 
-use crate::datafusion::functions::calls::Kind::{BigInt, Text};
+use crate::datafusion::functions::calls::Kind::{BigInt, Double, Text};
 use crate::datafusion::functions::calls::{Given, Overload, of};
 use crate::{Error, ErrorKind};
 
 pub(super) const OVERLOADS: &[Overload] = &[
     of("pg_size_pretty", &[BigInt], Text, |row| Ok(pretty(row.bigint(0)).into())),
+    // Of sums, which are NUMERIC.
+    of("pg_size_pretty", &[Double], Text, |row| Ok(pretty_number(row.double(0)).into())),
     of("pg_size_bytes", &[Text], BigInt, |row| bytes(row.text(0))),
 ];
 
@@ -13,6 +15,10 @@ pub(super) const OVERLOADS: &[Overload] = &[
 const UNITS: [(&str, u32); 6] = [("bytes", 0), ("kB", 10), ("MB", 20), ("GB", 30), ("TB", 40), ("PB", 50)];
 /// Up to this many of a unit (in halves of it, from the second one on) are shown in it.
 const SHOWN_MAX: u64 = 10 * 1024;
+
+fn pretty_number(bytes: f64) -> String {
+    if bytes.abs() < SHOWN_MAX as f64 { format!("{bytes} bytes") } else { pretty(bytes.round() as i64) }
+}
 
 fn pretty(bytes: i64) -> String {
     let sign = if bytes < 0 { "-" } else { "" };

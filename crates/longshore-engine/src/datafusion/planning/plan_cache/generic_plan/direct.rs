@@ -1,7 +1,10 @@
-//! A generic plan without streams: each operator takes all rows of the one below it, in one call.
+//! A generic plan without streams: each operator takes all rows of those below it, in one call.
 //!
 //! For a few rows, to open streams, and to measure what goes through them, takes several times as long as to compute what is
-//! asked for. Joins and aggregates are left to the streams.
+//! asked for. Plans with other operators are left to the streams.
+
+mod aggregate;
+mod join;
 
 use std::sync::Arc;
 
@@ -9,12 +12,15 @@ use datafusion::arrow::array::{ArrayRef, NullArray};
 use datafusion::arrow::compute::{concat_batches, filter_record_batch};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use datafusion::common::Result;
 use datafusion::common::cast::as_boolean_array;
+use datafusion::common::{Result, internal_err};
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -35,57 +41,72 @@ pub(super) fn can_run(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || plan.is::<CoalescePartitionsExec>()
         || plan.is::<PlaceholderRowExec>()
         || plan.is::<EmptyExec>()
-        || plan.is::<CorrectedExec>();
+        || plan.is::<CorrectedExec>()
+        || plan.downcast_ref().is_some_and(join::can_run)
+        || plan.downcast_ref().is_some_and(aggregate::can_run);
     is_known && plan.children().into_iter().all(can_run)
 }
 
 /// The rows of a plan that [`can_run`], whose scans are `bound`.
 pub(super) fn rows(plan: &Arc<dyn ExecutionPlan>, bound: &BoundScans) -> Result<RecordBatch> {
+    let inputs = plan.children().into_iter().map(|input| rows(input, bound)).collect::<Result<Vec<_>>>()?;
+    let rows = match inputs.as_slice() {
+        [] => of_leaf(plan, bound)?,
+        [left, right] => match plan.downcast_ref::<HashJoinExec>() {
+            Some(join) => join::rows(join, left, right)?,
+            None => return internal_err!("{} is run by streams", plan.name()),
+        },
+        [input, ..] => match plan.downcast_ref::<AggregateExec>() {
+            Some(aggregate) => aggregate::rows(aggregate, input)?,
+            // Without a row nothing is computed, which might fail.
+            None if input.num_rows() == 0 => RecordBatch::new_empty(plan.schema()),
+            None => of_rows(plan, input)?,
+        },
+    };
+    Ok(match plan.fetch() {
+        Some(fetch) if fetch < rows.num_rows() => rows.slice(0, fetch),
+        _ => rows,
+    })
+}
+
+fn of_leaf(plan: &Arc<dyn ExecutionPlan>, bound: &BoundScans) -> Result<RecordBatch> {
     if let Some(source) = source_of(plan) {
-        let batches = bound.read(source.number())?;
-        return Ok(first(one_of(batches, &plan.schema())?, plan.fetch()));
+        let mut batches = bound.read(source.number())?;
+        return match batches.len() {
+            1 => Ok(batches.swap_remove(0)),
+            _ => Ok(concat_batches(&plan.schema(), &batches)?),
+        };
     }
     if plan.is::<PlaceholderRowExec>() {
         let nulls = plan.schema().fields().iter().map(|_| Arc::new(NullArray::new(1)) as ArrayRef).collect();
         return batch(plan.schema(), nulls, 1);
     }
-    let input = plan.children().first().map(|input| rows(input, bound)).transpose()?;
-    // Without a row nothing is computed, which might fail.
-    let Some(mut input) = input.filter(|input| input.num_rows() > 0) else {
-        return Ok(RecordBatch::new_empty(plan.schema()));
-    };
+    Ok(RecordBatch::new_empty(plan.schema()))
+}
+
+/// What an operator makes of the rows below it, of which there are some.
+fn of_rows(plan: &Arc<dyn ExecutionPlan>, input: &RecordBatch) -> Result<RecordBatch> {
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
-        let count = input.num_rows();
-        let values = projection.expr().iter().map(|column| column.expr.evaluate(&input)?.into_array(count));
-        return batch(plan.schema(), values.collect::<Result<_>>()?, count);
+        let values = projection.expr().iter().map(|column| evaluated(&column.expr, input));
+        return batch(plan.schema(), values.collect::<Result<_>>()?, input.num_rows());
     }
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
-        let answers = filter.predicate().evaluate(&input)?.into_array(input.num_rows())?;
-        input = filter_record_batch(&input, as_boolean_array(&answers)?)?;
-        if let Some(columns) = filter.projection() {
-            input = input.project(columns)?;
-        }
-    } else if let Some(sort) = plan.downcast_ref::<SortExec>() {
-        input = sort_batch(&input, sort.expr(), sort.fetch())?;
-    } else if let Some(limit) = plan.downcast_ref::<GlobalLimitExec>() {
-        let skipped = limit.skip().min(input.num_rows());
-        input = input.slice(skipped, input.num_rows() - skipped);
+        let answers = evaluated(filter.predicate(), input)?;
+        let rows = filter_record_batch(input, as_boolean_array(&answers)?)?;
+        return match filter.projection() {
+            Some(columns) => Ok(rows.project(columns)?),
+            None => Ok(rows),
+        };
     }
-    Ok(first(input, plan.fetch()))
+    if let Some(sort) = plan.downcast_ref::<SortExec>() {
+        return sort_batch(input, sort.expr(), sort.fetch());
+    }
+    let skipped = plan.downcast_ref::<GlobalLimitExec>().map_or(0, GlobalLimitExec::skip).min(input.num_rows());
+    Ok(input.slice(skipped, input.num_rows() - skipped))
 }
 
-fn first(rows: RecordBatch, fetch: Option<usize>) -> RecordBatch {
-    match fetch {
-        Some(fetch) if fetch < rows.num_rows() => rows.slice(0, fetch),
-        _ => rows,
-    }
-}
-
-fn one_of(mut batches: Vec<RecordBatch>, schema: &SchemaRef) -> Result<RecordBatch> {
-    Ok(match batches.len() {
-        1 => batches.swap_remove(0),
-        _ => concat_batches(schema, &batches)?,
-    })
+fn evaluated(expr: &Arc<dyn PhysicalExpr>, rows: &RecordBatch) -> Result<ArrayRef> {
+    expr.evaluate(rows)?.into_array(rows.num_rows())
 }
 
 fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
