@@ -2,9 +2,8 @@
 //!
 //! The order is cheapest first, and the steps share target folders so that DataFusion is compiled once. Clippy and the
 //! documentation alone would compile it once more, to metadata: in a first build of all, they run as the tests are compiled.
-//! Sanitizer, emulator and fuzzer
-//! build only the crates below the engine, each in a folder of its own under `target/`. Behind the tests, two steps at a
-//! time run beside each other.
+//! Sanitizer, emulator and fuzzer build only the crates below the engine, each in a folder of its own under `target/`. Behind
+//! the tests, two steps at a time run beside each other.
 
 mod absence;
 mod beside;

@@ -15,6 +15,9 @@ use std::thread;
 
 use crate::shell::target;
 
+/// How cargo tells clippy's compiler, in the variable `CLIPPY_ARGS`, that warnings are denied.
+pub(super) const CLIPPY_ARGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
+
 /// What [`as_rustc`] needs when cargo calls it: this program.
 pub(super) fn wrapper() -> Result<(&'static str, PathBuf), String> {
     let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
@@ -67,24 +70,23 @@ fn compile(rustc: &Path, arguments: &[&str]) -> Result<(), String> {
 
 /// The lints over what `rustc` is asked to compile, as `cargo clippy` calls them.
 fn clippy(rustc: &Path, arguments: &[&str]) -> Command {
-    let mut clippy = Command::new(beside(rustc, "clippy-driver"));
+    let mut clippy = Command::new(tool(rustc, "clippy-driver").unwrap_or_else(|| "clippy-driver".into()));
     clippy.arg(rustc).args(for_tool(arguments, Some("metadata"), &target().join("lints")));
-    clippy.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+    clippy.env("CLIPPY_ARGS", CLIPPY_ARGS);
     clippy
 }
 
 /// The documentation of what `rustc` is asked to compile.
 fn rustdoc(rustc: &Path, arguments: &[&str]) -> Command {
-    let mut rustdoc = Command::new(beside(rustc, "rustdoc"));
+    let mut rustdoc = Command::new(tool(rustc, "rustdoc").unwrap_or_else(|| "rustdoc".into()));
     rustdoc.args(for_tool(arguments, None, &target().join("lints/doc"))).args(["-D", "warnings"]);
     rustdoc
 }
 
-/// The tool of that name of the compiler's toolchain.
-fn beside(rustc: &Path, name: &str) -> OsString {
-    let rustc = fs::canonicalize(rustc).unwrap_or_else(|_| rustc.to_owned());
-    let tool = rustc.with_file_name(name);
-    if tool.exists() { tool.into() } else { name.into() }
+/// The tool of that name in the toolchain of a program, if it is there.
+pub(super) fn tool(of_toolchain: &Path, name: &str) -> Option<PathBuf> {
+    let tool = fs::canonicalize(of_toolchain).ok()?.with_file_name(name);
+    tool.exists().then_some(tool)
 }
 
 /// Whether it is a library that `cargo doc --lib` documents.
