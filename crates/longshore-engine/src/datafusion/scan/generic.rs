@@ -70,8 +70,9 @@ impl BoundScans {
 
     /// All rows of the scan of this number.
     pub(in crate::datafusion) fn read(&self, number: usize) -> Result<Vec<RecordBatch>> {
-        let source = self.scans().get(&number).cloned();
-        source.map_or_else(|| internal_err!("a scan was run before it was bound"), |source| source.rows())
+        let scans = self.scans();
+        let source = scans.get(&number);
+        source.map_or_else(|| internal_err!("a scan was run before it was bound"), RelationSource::rows)
     }
 
     /// Logs what all of them read.
