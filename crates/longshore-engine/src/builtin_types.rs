@@ -206,6 +206,18 @@ impl BuiltinType {
     }
 }
 
+/// The field of a column of this type, whose metadata tell the type where Arrow's does not.
+pub(crate) fn told_field(field: &Field, column_type: ColumnType) -> Field {
+    let (known, is_array) = BuiltinType::of_column(column_type);
+    if (known, is_array) == BuiltinType::of_values(field.data_type()) {
+        return field.clone();
+    }
+    let mut metadata = field.metadata().clone();
+    metadata.insert(PG_TYPE.to_owned(), format!("{}{}", if is_array { "_" } else { "" }, known.name));
+    metadata.insert(PG_MODIFIER.to_owned(), modifier(column_type).to_string());
+    field.clone().with_metadata(metadata)
+}
+
 /// What a name that is in no table of types would stand for.
 static UNKNOWN: BuiltinType = builtin("unknown", 705, 0, -2, 'X', "unknown");
 

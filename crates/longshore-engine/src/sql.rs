@@ -7,6 +7,7 @@
 
 pub(crate) mod alter;
 pub(crate) mod arrays;
+pub(crate) mod assigned;
 pub(crate) mod backup;
 pub(crate) mod build;
 pub(crate) mod call_syntax;

@@ -3,6 +3,7 @@
 //! As in PostgreSQL, the statements of one simple query, and those of the extended protocol up to Sync, are one transaction
 //! unless they say otherwise: an implicit block, which is opened where more than one statement comes.
 
+mod ahead;
 mod copy;
 mod extended;
 mod measured;
@@ -19,7 +20,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_engine::{Control, Error, Outcome, Session, Split, split};
+use longshore_engine::{Control, Outcome, Session, Split, split};
 
 use tokio::sync::watch;
 
@@ -242,11 +243,11 @@ async fn elapsed(time: Option<Duration>) {
 }
 
 /// What `work` comes to; it is cancelled if the client goes meanwhile.
-async fn watched<T>(
+async fn watched<T, E>(
     wire: &mut Wire,
     control: &Control,
-    work: impl Future<Output = Result<T, Error>>,
-) -> Result<Result<T, Error>, Failure> {
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<Result<T, E>, Failure> {
     let mut work = pin!(work);
     tokio::select! {
         biased;

@@ -256,6 +256,13 @@ impl Wire {
         Ok(())
     }
 
+    /// Sends what is on its way, and then `messages`.
+    pub(crate) async fn send(&mut self, messages: &[u8]) -> Result<(), Failure> {
+        self.flush().await?;
+        self.socket.write_all(messages).await?;
+        Ok(self.socket.flush().await?)
+    }
+
     /// Sends what is on its way if it is much.
     pub(crate) async fn flush_if_much(&mut self) -> Result<(), Failure> {
         if self.out.len() >= SEND_BYTES { self.flush().await } else { Ok(()) }

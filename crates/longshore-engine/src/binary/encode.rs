@@ -7,16 +7,19 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, PrimitiveArray};
 use arrow_schema::{DataType, TimeUnit};
+use longshore_value::text::blanks_behind;
 use longshore_value::times::{interval_of_key, timetz_of_key};
 use longshore_value::uuid::Uuid;
 
-use super::texts::{Texts, is_null, pad};
+use super::texts::{Texts, is_null};
 use super::{DAYS_TO_2000, INFINITY, JSONB_VERSION, MICROS_TO_2000, NAN, NEGATIVE, NEGATIVE_INFINITY};
 use crate::{BuiltinType, TypeId};
 
 const UUID: u32 = 2950;
 /// Decimal digits of a digit of NUMERIC's format.
 const DIGITS: usize = 4;
+/// Such digits of a decimal of 128 bits, at most.
+const DIGITS_MAX: usize = 11;
 
 /// A column of a batch whose values can be written in binary.
 pub struct Binaries<'a> {
@@ -74,12 +77,23 @@ impl<'a> Binaries<'a> {
         Self::new(array, id.oid).map(|own| Self { width: id.char_width(), ..own })
     }
 
-    /// Appends the bytes of a value that is not NULL.
+    /// Appends the bytes of a value that is not NULL, behind their number.
+    #[inline]
     pub fn write(&self, row: usize, out: &mut Vec<u8>) {
-        let start = out.len();
-        self.kind.write(row, out);
-        if self.width > 0 {
-            pad(out, start, self.width);
+        match &self.kind {
+            Kind::Text(texts) => match texts.as_they_are(row) {
+                Some(text) => {
+                    let blanks = blanks_behind(text, self.width);
+                    out.reserve(4 + text.len() + blanks);
+                    out.extend_from_slice(&((text.len() + blanks) as u32).to_be_bytes());
+                    out.extend_from_slice(text);
+                    if blanks > 0 {
+                        out.resize(out.len() + blanks, b' ');
+                    }
+                }
+                None => framed(out, |out| texts.write(row, out)),
+            },
+            kind => kind.write(row, out),
         }
     }
 
@@ -87,13 +101,9 @@ impl<'a> Binaries<'a> {
     pub(super) fn write_field(&self, array: &ArrayRef, row: usize, out: &mut Vec<u8>) {
         if is_null(array, row) {
             out.extend_from_slice(&(-1_i32).to_be_bytes());
-            return;
+        } else {
+            self.write(row, out);
         }
-        let at = out.len();
-        out.extend_from_slice(&[0; 4]);
-        self.write(row, out);
-        let length = (out.len() - at - 4) as i32;
-        out[at..at + 4].copy_from_slice(&length.to_be_bytes());
     }
 }
 
@@ -144,23 +154,31 @@ impl<'a> Kind<'a> {
         Self::Row(columns.map(|column| (TypeId::of_values(column.data_type()).oid, column)).collect())
     }
 
+    #[inline]
     fn write(&self, row: usize, out: &mut Vec<u8>) {
         match self {
-            Self::Boolean(array) => out.push(array.value(row).into()),
-            Self::I8(array) => out.extend_from_slice(&i16::from(array.value(row)).to_be_bytes()),
-            Self::U8(array) => out.extend_from_slice(&i16::from(array.value(row)).to_be_bytes()),
-            Self::U16(array) => out.extend_from_slice(&i32::from(array.value(row)).to_be_bytes()),
-            Self::U32(array) => out.extend_from_slice(&i64::from(array.value(row)).to_be_bytes()),
-            Self::I16(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
-            Self::I32(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
-            Self::I64(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
-            Self::Oid(array) => out.extend_from_slice(&(array.value(row) as u32).to_be_bytes()),
-            Self::F32(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
-            Self::F64(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
+            Self::Boolean(array) => cell(out, [array.value(row).into()]),
+            Self::I8(array) => cell(out, i16::from(array.value(row)).to_be_bytes()),
+            Self::U8(array) => cell(out, i16::from(array.value(row)).to_be_bytes()),
+            Self::U16(array) => cell(out, i32::from(array.value(row)).to_be_bytes()),
+            Self::U32(array) => cell(out, i64::from(array.value(row)).to_be_bytes()),
+            Self::I16(array) => cell(out, array.value(row).to_be_bytes()),
+            Self::I32(array) => cell(out, array.value(row).to_be_bytes()),
+            Self::I64(array) => cell(out, array.value(row).to_be_bytes()),
+            Self::Oid(array) => cell(out, (array.value(row) as u32).to_be_bytes()),
+            Self::F32(array) => cell(out, array.value(row).to_be_bytes()),
+            Self::F64(array) => cell(out, array.value(row).to_be_bytes()),
             Self::Decimal(array, scale) => decimal(array.value(row), *scale, out),
-            Self::Date(array) => out.extend_from_slice(&date(array.value(row)).to_be_bytes()),
-            Self::Time(array) => out.extend_from_slice(&array.value(row).to_be_bytes()),
-            Self::Timestamp(array) => out.extend_from_slice(&timestamp(array.value(row)).to_be_bytes()),
+            Self::Date(array) => cell(out, date(array.value(row)).to_be_bytes()),
+            Self::Time(array) => cell(out, array.value(row).to_be_bytes()),
+            Self::Timestamp(array) => cell(out, timestamp(array.value(row)).to_be_bytes()),
+            others => framed(out, |out| others.write_rare(row, out)),
+        }
+    }
+
+    /// The bytes of a value of a type of which results have few, without their number.
+    fn write_rare(&self, row: usize, out: &mut Vec<u8>) {
+        match self {
             Self::TimeTz(array) => {
                 let (micros, west) = timetz_of_key(array.value(row)).unwrap_or_default();
                 out.extend_from_slice(&micros.to_be_bytes());
@@ -184,7 +202,6 @@ impl<'a> Kind<'a> {
                 texts.write(row, &mut text);
                 numeric(&text, out);
             }
-            Self::Text(texts) => texts.write(row, out),
             Self::Jsonb(texts) => {
                 out.push(JSONB_VERSION);
                 texts.write(row, out);
@@ -197,8 +214,29 @@ impl<'a> Kind<'a> {
                     value(column, row, *oid, out);
                 }
             }
+            // The others are written with their numbers.
+            _ => {}
         }
     }
+}
+
+/// Appends a value of a fixed number of bytes behind their number.
+#[inline]
+fn cell<const N: usize>(out: &mut Vec<u8>, value: [u8; N]) {
+    const { assert!(N <= 8) };
+    let mut bytes = [0; 12];
+    bytes[..4].copy_from_slice(&(N as u32).to_be_bytes());
+    bytes[4..4 + N].copy_from_slice(&value);
+    out.extend_from_slice(&bytes[..4 + N]);
+}
+
+/// Appends what `write` appends behind the number of its bytes.
+fn framed(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    write(out);
+    let length = (out.len() - at - 4) as u32;
+    out[at..at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
 /// A date as days since 2000; the infinite ones, which are the least and the greatest number, stay.
@@ -218,13 +256,14 @@ fn uuid(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// A decimal without its point, in digits of four decimal digits each.
+/// A decimal without its point, in digits of four decimal digits each, behind the number of bytes.
+#[inline]
 fn decimal(units: i128, scale: u8, out: &mut Vec<u8>) {
     // The last digits are filled up to four, so that the point stands between two.
     let padding = (DIGITS - usize::from(scale) % DIGITS) % DIGITS;
     let fraction = (usize::from(scale) + padding) / DIGITS;
     let mut rest = units.unsigned_abs();
-    let mut digits = [0_u16; 11];
+    let mut digits = [0_u16; DIGITS_MAX];
     let mut count = 0;
     let last = 10_u64.pow((DIGITS - padding) as u32);
     let mut push = |digit: u16| {
@@ -265,23 +304,29 @@ fn decimal(units: i128, scale: u8, out: &mut Vec<u8>) {
     }
     let weight = if digits.is_empty() { 0 } else { weight };
     let sign = if units < 0 { NEGATIVE } else { 0 };
-    head(digits.len(), weight, sign, scale.into(), out);
-    digits.iter().rev().for_each(|digit| out.extend_from_slice(&digit.to_be_bytes()));
+    let mut bytes = [0; 12 + 2 * DIGITS_MAX];
+    let length = 8 + 2 * digits.len();
+    bytes[..4].copy_from_slice(&(length as u32).to_be_bytes());
+    bytes[4..12].copy_from_slice(&head(digits.len(), weight, sign, scale.into()));
+    for (place, digit) in bytes[12..].chunks_exact_mut(2).zip(digits.iter().rev()) {
+        place.copy_from_slice(&digit.to_be_bytes());
+    }
+    out.extend_from_slice(&bytes[..4 + length]);
 }
 
-fn head(digits: usize, weight: i16, sign: u16, scale: u16, out: &mut Vec<u8>) {
-    out.extend_from_slice(&(digits as u16).to_be_bytes());
-    out.extend_from_slice(&weight.to_be_bytes());
-    out.extend_from_slice(&sign.to_be_bytes());
-    out.extend_from_slice(&scale.to_be_bytes());
+/// What stands before the digits of a NUMERIC.
+fn head(digits: usize, weight: i16, sign: u16, scale: u16) -> [u8; 8] {
+    let ([a, b], [c, d]) = ((digits as u16).to_be_bytes(), weight.to_be_bytes());
+    let ([e, f], [g, h]) = (sign.to_be_bytes(), scale.to_be_bytes());
+    [a, b, c, d, e, f, g, h]
 }
 
 /// A number that is written in digits.
 fn numeric(text: &[u8], out: &mut Vec<u8>) {
     let (sign, text) = match text {
-        b"NaN" => return head(0, 0, NAN, 0, out),
-        b"Infinity" => return head(0, 0, INFINITY, 0, out),
-        b"-Infinity" => return head(0, 0, NEGATIVE_INFINITY, 0, out),
+        b"NaN" => return out.extend_from_slice(&head(0, 0, NAN, 0)),
+        b"Infinity" => return out.extend_from_slice(&head(0, 0, INFINITY, 0)),
+        b"-Infinity" => return out.extend_from_slice(&head(0, 0, NEGATIVE_INFINITY, 0)),
         [b'-', rest @ ..] => (NEGATIVE, rest),
         text => (0, text),
     };
@@ -305,7 +350,7 @@ fn numeric(text: &[u8], out: &mut Vec<u8>) {
         digits = rest;
     }
     let weight = if digits.is_empty() { 0 } else { weight };
-    head(digits.len(), weight, sign, fraction.len() as u16, out);
+    out.extend_from_slice(&head(digits.len(), weight, sign, fraction.len() as u16));
     for digit in digits {
         out.extend_from_slice(&digit.to_be_bytes());
     }
@@ -374,7 +419,9 @@ mod tests {
                 &[6, 4, 0, 1, 9999, 9999, 9999, 9999, 9999, 9000],
             ),
         ] {
-            assert_eq!(of(|out| decimal(units, scale, out)), expected, "{text}");
+            let written = of(|out| decimal(units, scale, out));
+            assert_eq!(written[..2], [0, 2 * expected.len() as i16], "{text}");
+            assert_eq!(written[2..], *expected, "{text}");
             assert_eq!(of(|out| numeric(text.as_bytes(), out)), expected, "{text}");
         }
         assert_eq!(of(|out| numeric(b"NaN", out)), [0, 0, 0xC000_u16 as i16, 0]);

@@ -62,7 +62,21 @@ impl<'a> Texts<'a> {
         Self { width: id.char_width(), ..self }
     }
 
+    /// A value that is a text itself, which is not NULL.
+    #[inline]
+    pub(super) fn as_they_are(&self, row: usize) -> Option<&[u8]> {
+        Some(match &self.kind {
+            Kind::TextView(array) => array.value(row),
+            Kind::Text(array) => array.value(row),
+            Kind::LargeText(array) => array.value(row),
+            Kind::Made(texts) => texts.value(row),
+            _ => return None,
+        })
+        .map(str::as_bytes)
+    }
+
     /// Appends the text of a value that is not NULL.
+    #[inline]
     pub fn write(&self, row: usize, out: &mut Vec<u8>) {
         let start = out.len();
         self.kind.write(row, out);
@@ -73,7 +87,8 @@ impl<'a> Texts<'a> {
 }
 
 /// Appends the blanks of a CHAR(n) whose text begins at `start`.
-pub(super) fn pad(out: &mut Vec<u8>, start: usize, width: usize) {
+#[inline]
+fn pad(out: &mut Vec<u8>, start: usize, width: usize) {
     let blanks = blanks_behind(&out[start..], width);
     out.resize(out.len() + blanks, b' ');
 }
@@ -107,6 +122,7 @@ impl<'a> Kind<'a> {
         })
     }
 
+    #[inline]
     fn write(&self, row: usize, out: &mut Vec<u8>) {
         match self {
             Self::Boolean(array) => write::boolean(out, array.value(row)),

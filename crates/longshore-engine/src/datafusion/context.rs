@@ -38,8 +38,10 @@ use super::functions::time::series;
 use super::functions::untyped::TruthTexts;
 use super::functions::{arrays, enums, information, json, rows, time};
 use super::optimizer::{logical_rules, physical_rules};
+use super::planning::cast_types::AssignedTypes;
 use super::planning::exact_numbers::ExactNumbers;
 use super::planning::literals::Literals;
+use super::planning::operator_types::OperatorTypes;
 use super::planning::time_operators::TimeOperators;
 use super::scan::morsels::BATCH_ROWS;
 use crate::Config;
@@ -87,7 +89,7 @@ pub(super) fn state(config: &Config, memory: &Arc<Memory>, temp_files: &Arc<Temp
         Arc::new(PostgresOperators),
         Arc::new(CheckedArithmetic::new()),
         Arc::new(PostgresCasts::new()),
-        Arc::new(ArgumentsAsTexts::new()),
+        Arc::new(ArgumentsAsTexts),
         Arc::new(ArrayExtremes),
     ];
     let checked: Result<()> = aliased
@@ -129,6 +131,8 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 /// Those of ours that come before `DataFusion`'s.
 fn first_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![
+        Arc::new(AssignedTypes),
+        Arc::new(OperatorTypes),
         Arc::new(TruthTexts),
         Arc::new(JsonOperators::new()),
         Arc::new(ArrayOperators::new()),

@@ -5,6 +5,7 @@
 //! optimizer's rules (`optimizer`), running a plan (`execution`).
 
 pub(super) mod advisory;
+pub(super) mod cast_types;
 pub(super) mod common_types;
 pub(super) mod compared_texts;
 pub(super) mod context_provider;
@@ -18,6 +19,7 @@ pub(super) mod grouped_keys;
 mod identity;
 pub(super) mod implied;
 pub(super) mod insert_of_query;
+mod kinds;
 pub(super) mod lateral_functions;
 pub(super) mod literals;
 pub(super) mod long_statements;
@@ -27,6 +29,7 @@ pub(super) mod multisets;
 pub(super) mod names;
 pub(super) mod null_logic;
 mod nullable_subqueries;
+pub(super) mod operator_types;
 pub(super) mod order;
 pub(super) mod origin;
 mod outer_names;

@@ -11,6 +11,7 @@ pub(super) mod access;
 pub(super) mod column_constraints;
 pub(super) mod enums;
 pub(super) mod generic;
+pub(super) mod join_keys;
 pub(super) mod loads;
 pub(super) mod morsels;
 pub(super) mod predicate;
@@ -62,7 +63,7 @@ pub(super) struct RelationSource {
     pub(super) predicate: Option<Arc<Predicate>>,
     /// The rows to look at, where an index tells; all others do not satisfy the predicate.
     pub(super) access: Option<Arc<Access>>,
-    /// Filters that are evaluated above; they only skip chunks.
+    /// Filters that are evaluated above; they skip chunks, and those of joins rows as well.
     pub(super) hints: Vec<Arc<dyn PhysicalExpr>>,
     /// Rows that are enough.
     pub(super) fetch: Option<usize>,

@@ -28,6 +28,7 @@ const PLAIN_DIGITS_MAX: usize = 18;
 pub(crate) const DISTINCT: &str = "is distinct from";
 pub(crate) const NOT_DISTINCT: &str = "is not distinct from";
 pub(crate) const NEGATIVE: &str = "negative";
+pub(crate) const POSITIVE: &str = "positive";
 
 fn named(op: &str) -> BinaryOperator {
     BinaryOperator::PGCustomBinaryOperator(vec![op.to_owned()])
@@ -173,9 +174,10 @@ impl VisitorMut for Marker {
                 let op = if is_negated { NOT_DISTINCT } else { DISTINCT };
                 *expr = build::binary(left, named(op), right);
             }
-            Expr::UnaryOp { op: UnaryOperator::Minus, expr: operand } => {
+            Expr::UnaryOp { op: op @ (UnaryOperator::Minus | UnaryOperator::Plus), expr: operand } => {
+                let sign = if *op == UnaryOperator::Minus { NEGATIVE } else { POSITIVE };
                 let operand = std::mem::replace(operand.as_mut(), build::number(0));
-                *expr = build::binary(operand, named(NEGATIVE), build::value(Value::Null));
+                *expr = build::binary(operand, named(sign), build::value(Value::Null));
             }
             Expr::UnaryOp { op, expr: operand } => {
                 if let Some(function) = function_of(*op) {

@@ -6,22 +6,32 @@ use arrow_array::RecordBatch;
 use futures::StreamExt;
 use longshore_engine::{Control, ResultColumns, RowStream, TypeId};
 
+use super::ahead::{Ahead, Piece, ROWS_MIN};
 use super::{Connection, Done, watched};
 use crate::errors::Told;
 use crate::protocol::backend;
 use crate::protocol::frontend::Formats;
-use crate::stream::SEND_BYTES;
+use crate::stream::{Failure, SEND_BYTES};
 use crate::values::Rows;
 
 /// The rows of a statement, as far as they have been sent.
 pub(super) struct Sending {
-    rows: RowStream,
+    source: Source,
     /// That of the statement, which the rows heed.
     control: Arc<Control>,
-    writer: Rows,
+    writer: Arc<Rows>,
     /// A batch, and how many of its rows were sent.
     batch: Option<(RecordBatch, usize)>,
     sent: u64,
+}
+
+/// Where the rows come from that were not sent yet.
+enum Source {
+    Rows(RowStream),
+    /// They are written on another thread.
+    Ahead(Ahead),
+    /// All were sent, or none can be any more.
+    Ended,
 }
 
 /// Whether all rows were sent.
@@ -39,8 +49,8 @@ pub(super) fn columns_of(rows: &RowStream) -> ResultColumns {
 impl Sending {
     /// Rows whose columns are of these types.
     pub(super) fn new(rows: RowStream, types: Arc<[TypeId]>, control: Arc<Control>, formats: Formats) -> Self {
-        let writer = Rows::new(types, formats);
-        Self { rows, control, writer, batch: None, sent: 0 }
+        let writer = Arc::new(Rows::new(types, formats));
+        Self { source: Source::Rows(rows), control, writer, batch: None, sent: 0 }
     }
 }
 
@@ -83,24 +93,64 @@ impl Connection {
                 }
                 continue;
             }
-            self.registered.backend.runs(Some(Arc::clone(&sending.control)));
-            let next = async { sending.rows.next().await.transpose() };
-            let next = watched(&mut self.wire, &sending.control, next).await;
-            self.registered.backend.runs(None);
-            match next? {
-                Ok(Some(batch)) => sending.batch = Some((batch, 0)),
-                Ok(None) => {
-                    self.note_rows(&sending.rows, sending.sent);
-                    let command = sending.rows.command();
-                    let tag = match command {
-                        "SHOW" | "EXPLAIN" => command.to_owned(),
+            let next = self.next_rows(sending).await?;
+            match (next, &mut sending.source) {
+                (Ok(Next::Batch(batch)), source) => {
+                    let is_large = rows_max == usize::MAX && sending.sent > 0 && batch.num_rows() >= ROWS_MIN;
+                    match std::mem::replace(source, Source::Ended) {
+                        Source::Rows(rows) if is_large => {
+                            *source = Source::Ahead(Ahead::new(rows, Arc::clone(&sending.writer), batch));
+                        }
+                        other => {
+                            *source = other;
+                            sending.batch = Some((batch, 0));
+                        }
+                    }
+                }
+                (Ok(Next::Written(piece)), _) => {
+                    sending.sent += piece.rows;
+                    self.registered.backend.unless_terminated(self.wire.send(&piece.messages)).await?;
+                }
+                (Ok(Next::End), Source::Rows(rows)) => {
+                    self.note_rows(rows, sending.sent);
+                    let tag = match rows.command() {
+                        command @ ("SHOW" | "EXPLAIN") => command.to_owned(),
                         command => format!("{command} {}", sending.sent),
                     };
                     backend::command_complete(&mut self.wire.out, &tag);
                     return Ok(Ok(Sent::All));
                 }
-                Err(error) => return Ok(Err(error.into())),
+                (Ok(Next::End), _) => {}
+                (Err(told), _) => return Ok(Err(told)),
             }
         }
     }
+
+    /// What comes next of rows; behind the last one, the rows are back in `sending`.
+    async fn next_rows(&mut self, sending: &mut Sending) -> Result<Result<Next, Told>, Failure> {
+        self.registered.backend.runs(Some(Arc::clone(&sending.control)));
+        let next = async {
+            match &mut sending.source {
+                Source::Rows(rows) => Ok(rows.next().await.transpose()?.map_or(Next::End, Next::Batch)),
+                Source::Ahead(ahead) => match ahead.next().await {
+                    Some(piece) => Ok(Next::Written(piece)),
+                    None => {
+                        sending.source = Source::Rows(ahead.end().await?);
+                        Ok(Next::End)
+                    }
+                },
+                Source::Ended => Err(Told::error("XX000", "the rows were sent before".to_owned())),
+            }
+        };
+        let next = watched(&mut self.wire, &sending.control, next).await;
+        self.registered.backend.runs(None);
+        next
+    }
+}
+
+/// What comes next of rows.
+enum Next {
+    Batch(RecordBatch),
+    Written(Piece),
+    End,
 }

@@ -48,6 +48,11 @@ impl<'a> Writing<'a> {
         self.out.extend_from_slice(bytes);
     }
 
+    /// What `write` appends.
+    pub(crate) fn append(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(self.out);
+    }
+
     /// A value that `write` appends, behind its length.
     pub(crate) fn value(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let at = self.out.len();

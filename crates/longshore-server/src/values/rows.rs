@@ -46,7 +46,7 @@ impl<'a> Column<'a> {
         match &self.values {
             Values::Nulls => message.i32(-1),
             Values::Text(texts) => message.value(|out| texts.write(row, out)),
-            Values::Binary(binaries) => message.value(|out| binaries.write(row, out)),
+            Values::Binary(binaries) => message.append(|out| binaries.write(row, out)),
         }
     }
 }

@@ -14,6 +14,7 @@ use longshore_storage::{ColumnType, Datum, RowId, Schema, Snapshot, TransactionE
 
 use super::array_lengths::fitted;
 use super::bulk_appender::convert;
+use crate::builtin_types::told_field;
 use crate::datafusion::datums::datum;
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::hidden_names::{END_COLUMN, ROW_COLUMN};
@@ -241,7 +242,7 @@ pub(crate) fn concat<'a>(batches: impl IntoIterator<Item = &'a RecordBatch>) -> 
     concat_batches(&first.schema(), batches.iter().copied()).map_err(|error| from_datafusion(error.into()))
 }
 
-/// The rows `wanted` of a snapshot, in the order in which they are given.
+/// The rows `wanted` of a snapshot, in the order in which they are given; the fields tell the types of the columns.
 pub(crate) fn fetch_rows(snapshot: &Snapshot, wanted: &[RowId]) -> Result<RecordBatch, Error> {
     let pieces = snapshot.pieces();
     // Only chunks that have some of the rows.
@@ -257,7 +258,10 @@ pub(crate) fn fetch_rows(snapshot: &Snapshot, wanted: &[RowId]) -> Result<Record
         });
         indices.push((number, offset));
     }
-    let schema = snapshot.schema().arrow();
+    let fields = snapshot.schema().arrow();
+    let types = snapshot.schema().columns().iter().map(|column| column.column_type);
+    let fields = fields.fields().iter().zip(types).map(|(field, column_type)| told_field(field, column_type));
+    let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
     let columns = (0..schema.fields().len()).map(|column| {
         let arrays: Vec<ArrayRef> = used.iter().map(|piece| piece.array(column, 0, piece.rows())).collect();
         if arrays.is_empty() {

@@ -131,6 +131,15 @@ fn of_text(message: &str) -> Option<(ErrorKind, String)> {
         let text = format!("argument of WHERE must be type boolean, not type {}", type_name(found));
         return Some((ErrorKind::TypeMismatch, text));
     }
+    for (start, place) in [
+        ("Unary operator 'NOT' requires a boolean expression, got ", "NOT"),
+        ("Join condition must be boolean type, but got ", "JOIN/ON"),
+    ] {
+        if let Some(found) = message.strip_prefix(start) {
+            let text = format!("argument of {place} must be type boolean, not type {}", type_name(found));
+            return Some((ErrorKind::TypeMismatch, text));
+        }
+    }
     if message.starts_with("LIMIT must be >") {
         return Some((ErrorKind::Invalid, "LIMIT must not be negative".to_owned()));
     }

@@ -5,6 +5,7 @@ mod array_extremes;
 mod extremes;
 mod ordered;
 mod pairs;
+mod sliding;
 mod sorted;
 
 use datafusion::common::Result;
@@ -15,6 +16,7 @@ pub(in crate::datafusion) use array_extremes::ArrayExtremes;
 use extremes::Extreme;
 use ordered::{Measure, Ordered};
 use pairs::OfPairs;
+use sliding::Sliding;
 
 /// What they are called, here or elsewhere too.
 const ALIASES: [(&str, &[&str]); 5] = [
@@ -30,6 +32,10 @@ pub(in crate::datafusion) fn register(state: &mut SessionState) -> Result<()> {
     for (name, aliases) in ALIASES {
         let function = state.udaf(name)?.as_ref().clone().with_aliases(aliases.iter().copied());
         state.register_udaf(function.into())?;
+    }
+    for name in sliding::NAMES {
+        let function = state.udaf(name)?.as_ref().clone();
+        state.register_udaf(AggregateUDF::new_from_impl(Sliding(function)).into())?;
     }
     for measure in Measure::ALL {
         state.register_udaf(AggregateUDF::new_from_impl(Ordered::new(measure)).into())?;

@@ -14,18 +14,21 @@ use super::casts::{PostgresCasts, cast_number};
 use super::exact::functions::function as exact;
 use super::nested_casts::NestedCasts;
 use super::numeric::{is_exact, is_numeric};
+use super::time::rewrite::TimeRewrite;
 
 /// Of doubles and arrays it is ours, of exact numbers it is theirs.
 const WIDTH_BUCKET: &str = "width_bucket";
 
 /// Casts such arguments.
 #[derive(Debug)]
-pub(in crate::datafusion) struct ArgumentsAsTexts(PostgresCasts);
+pub(in crate::datafusion) struct ArgumentsAsTexts;
 
-impl ArgumentsAsTexts {
-    pub(in crate::datafusion) fn new() -> Self {
-        Self(PostgresCasts::new())
-    }
+/// `expr` in the type `to`, as a cast makes it that is written in a statement.
+pub(super) fn cast_as_written(expr: Expr, to: DataType, schema: &DFSchema, config: &ConfigOptions) -> Result<Expr> {
+    let cast = Expr::Cast(Cast::new(Box::new(expr), to));
+    let cast = TimeRewrite.rewrite(cast, schema, config)?.data;
+    let cast = NestedCasts.rewrite(cast, schema, config)?.data;
+    Ok(PostgresCasts::new().rewrite(cast, schema, config)?.data)
 }
 
 impl FunctionRewrite for ArgumentsAsTexts {
@@ -66,9 +69,7 @@ impl FunctionRewrite for ArgumentsAsTexts {
                 return Ok(arg);
             }
             changed = true;
-            let text = Expr::Cast(Cast::new(Box::new(arg), DataType::Utf8View));
-            let text = NestedCasts.rewrite(text, schema, config)?.data;
-            Ok(self.0.rewrite(text, schema, config)?.data)
+            cast_as_written(arg, DataType::Utf8View, schema, config)
         };
         let args = args.into_iter().enumerate().map(cast).collect::<Result<Vec<_>>>()?;
         let call = Expr::ScalarFunction(ScalarFunction { func, args });

@@ -18,6 +18,7 @@ use datafusion::logical_expr::expr::{
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{BinaryExpr, Case, Cast, Expr, ExprSchemable, LogicalPlanBuilder, Operator};
 
+use super::anything::cast_as_written;
 use super::casts::{self, cast_number};
 use super::equality;
 use super::exact::functions::{LARGER, SMALLER, function};
@@ -46,7 +47,7 @@ impl FunctionRewrite for PostgresOperators {
         "postgres_operators"
     }
 
-    fn rewrite(&self, expr: Expr, schema: &DFSchema, _config: &ConfigOptions) -> Result<Transformed<Expr>> {
+    fn rewrite(&self, expr: Expr, schema: &DFSchema, config: &ConfigOptions) -> Result<Transformed<Expr>> {
         if let Expr::BinaryExpr(BinaryExpr { left, op, right }) = &expr
             && let Some(matching) = matching(left, *op, right, schema)
         {
@@ -80,7 +81,7 @@ impl FunctionRewrite for PostgresOperators {
                 let call = Expr::AggregateFunction(AggregateFunction { func, params });
                 Ok(Transformed::new_transformed(call, changed))
             }
-            Expr::WindowFunction(call) => with_default(call, schema),
+            Expr::WindowFunction(call) => with_default(call, schema, config),
             Expr::ScalarFunction(call) if OF_ONE_TYPE.contains(&call.func.name()) => {
                 let ScalarFunction { func, args } = call;
                 let (args, literals_changed) = with_typed_literals(args, schema)?;
@@ -109,13 +110,17 @@ impl FunctionRewrite for PostgresOperators {
 
 /// Values of one list, of which texts without a type are truth values, JSON or arrays where all others are.
 fn with_typed_literals(exprs: Vec<Expr>, schema: &DFSchema) -> Result<(Vec<Expr>, bool)> {
-    if !exprs.iter().any(is_untyped) {
+    let is_null = |expr: &Expr| matches!(expr, Expr::Literal(ScalarValue::Null, _));
+    if !exprs.iter().any(|expr| is_untyped(expr) || is_null(expr)) {
         return Ok((exprs, false));
     }
     let typed = exprs.iter().filter(|expr| !is_untyped(expr)).map(|expr| expr.get_type(schema));
     let Ok(types) = typed.collect::<Result<Vec<_>>>() else { return Ok((exprs, false)) };
     let Some(of) = type_of_literals(&types) else { return Ok((exprs, false)) };
     let cast = |expr: Expr| {
+        if is_null(&expr) {
+            return Ok(Expr::Literal(ScalarValue::try_new_null(&of)?, None));
+        }
         if !is_untyped(&expr) {
             return Ok(expr);
         }
@@ -129,7 +134,7 @@ fn with_typed_literals(exprs: Vec<Expr>, schema: &DFSchema) -> Result<(Vec<Expr>
 }
 
 /// `lag(value, offset, default)` and `lead` of numbers of two types in the type of both.
-fn with_default(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn with_default(mut call: Box<WindowFunction>, schema: &DFSchema, config: &ConfigOptions) -> Result<Transformed<Expr>> {
     let is_shift = match &call.fun {
         WindowFunctionDefinition::WindowUDF(function) => {
             ["lag", "lead"].contains(&function.name().trim_end_matches(COMPUTED))
@@ -138,6 +143,12 @@ fn with_default(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Tran
     };
     if !is_shift || call.params.args.len() != 3 {
         return Ok(Transformed::no(Expr::WindowFunction(call)));
+    }
+    let data_type = call.params.args[0].get_type(schema)?;
+    if is_untyped(&call.params.args[2]) && !data_type.is_string() {
+        let default = std::mem::take(&mut call.params.args[2]);
+        call.params.args[2] = cast_as_written(default, data_type, schema, config)?;
+        return Ok(Transformed::yes(Expr::WindowFunction(call)));
     }
     let ends = [0, 2].map(|at| call.params.args[at].clone());
     let (ends, changed) = united(ends.to_vec(), of_list, schema)?;

@@ -58,8 +58,7 @@ impl WindowUDFImpl for Shifted {
             (Function::Ntile, [_]) => DataType::Int32,
             (Function::Lag | Function::Lead, [value, _]) => value.clone(),
             (Function::Lag | Function::Lead, [value, _, default]) => {
-                let both = [value.clone(), default.clone()];
-                let Some(common) = type_union_resolution(&both) else {
+                let Some(common) = common(value, default) else {
                     return plan_err!("the value and the default of {} are of types that do not meet", self.name);
                 };
                 common
@@ -72,7 +71,7 @@ impl WindowUDFImpl for Shifted {
     fn partition_evaluator(&self, arguments: PartitionEvaluatorArgs) -> Result<Box<dyn PartitionEvaluator>> {
         let types: Vec<DataType> = arguments.input_fields().iter().map(|field| field.data_type().clone()).collect();
         let data_type = match types.as_slice() {
-            [value, _, default] => type_union_resolution(&[value.clone(), default.clone()]),
+            [value, _, default] => common(value, default),
             [value, ..] => Some(value.clone()),
             [] => None,
         };
@@ -82,6 +81,14 @@ impl WindowUDFImpl for Shifted {
     fn limit_effect(&self, _arguments: &[Arc<dyn PhysicalExpr>]) -> LimitEffect {
         LimitEffect::Unknown
     }
+}
+
+/// The type of values and defaults together. A literal without a type takes that of the values.
+fn common(value: &DataType, default: &DataType) -> Option<DataType> {
+    if *default == DataType::Utf8 {
+        return Some(value.clone());
+    }
+    type_union_resolution(&[value.clone(), default.clone()])
 }
 
 #[derive(Debug)]

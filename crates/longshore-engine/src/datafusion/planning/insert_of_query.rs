@@ -17,6 +17,8 @@ use datafusion::sql::parser::Statement as Parsed;
 use longshore_storage::ColumnType;
 use sqlparser::ast::{Insert, ObjectNamePart, SetExpr, Statement, TableObject};
 
+use super::cast_types;
+use super::origin::column_of_known_type;
 use super::planner::Planner;
 use crate::datafusion::errors::external;
 use crate::sql::names;
@@ -53,7 +55,16 @@ impl Planner {
         let exprs = schema.fields().iter().map(|field| {
             let at = given.iter().position(|name| name == field.name());
             let expr = match at {
-                Some(at) => of_column(columns[at].clone(), field.data_type(), rows.schema())?,
+                Some(at) => {
+                    if column_of_known_type(&rows, at).is_some() {
+                        cast_types::check_assigned(
+                            rows.schema().field(at).data_type(),
+                            field.data_type(),
+                            field.name(),
+                        )?;
+                    }
+                    of_column(columns[at].clone(), field.data_type(), rows.schema())?
+                }
                 None => default_of(target.as_ref(), field.name(), field.data_type())?,
             };
             Ok(expr.alias(field.name()))

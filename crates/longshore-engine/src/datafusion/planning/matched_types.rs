@@ -8,7 +8,9 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinType, Result};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
+use super::cast_types;
 use super::multisets::is_set_operation;
+use super::operator_types;
 use super::origin::{column_of_known_type, known_type};
 use crate::builtin_types::BuiltinType;
 use crate::datafusion::errors::external;
@@ -20,6 +22,7 @@ type Known = Option<(&'static BuiltinType, bool)>;
 /// Refuses a plan in which types meet that do not match.
 pub(super) fn check(plan: &LogicalPlan) -> Result<()> {
     plan.apply_with_subqueries(|node| {
+        operator_types::check_node(node)?;
         match node {
             LogicalPlan::Union(union) => {
                 for at in 0..union.schema.fields().len() {
@@ -45,7 +48,9 @@ pub(super) fn check(plan: &LogicalPlan) -> Result<()> {
 }
 
 fn check_part(part: &Expr, input: &LogicalPlan) -> Result<TreeNodeRecursion> {
+    operator_types::check_part(part, input.schema())?;
     match part {
+        Expr::Cast(cast) => cast_types::check_written(cast, input.schema())?,
         Expr::Case(case) => {
             let results = case.when_then_expr.iter().map(|(_, result)| result);
             let results = case.else_expr.iter().chain(results);

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::datasource::source_as_provider;
-use datafusion::logical_expr::{Distinct, Expr, ExprSchemable, JoinType, LogicalPlan, TableScan};
+use datafusion::logical_expr::utils::grouping_set_to_exprlist;
+use datafusion::logical_expr::{Aggregate, Distinct, Expr, ExprSchemable, JoinType, LogicalPlan, TableScan};
 use longshore_storage::ColumnType;
 
 use super::names::name_of;
 use crate::builtin_types::{BuiltinType, PG_MODIFIER, PG_TYPE, TypeId, modifier};
 use crate::catalog::{Catalog, Entry, ObjectId};
+use crate::datafusion::functions::shifted::COMPUTED;
 use crate::datafusion::scan::table::RelationTable;
 
 /// The types of the columns of a plan, and which columns of tables and views of `catalog` they show.
@@ -83,10 +85,16 @@ fn told(plan: &LogicalPlan, at: usize) -> Option<Told> {
     match plan {
         LogicalPlan::Projection(projection) => return told_of(projection.expr.get(at)?, &projection.input),
         LogicalPlan::Aggregate(aggregate) => {
-            let groups = aggregate.group_expr.len();
-            let of_aggregate = || aggregate.aggr_expr.get(at.checked_sub(groups)?);
-            return told_of(aggregate.group_expr.get(at).or_else(of_aggregate)?, &aggregate.input);
+            let behind = at.checked_sub(aggregate.group_expr_len().ok()?);
+            let expr = behind.map_or_else(|| group(aggregate, at), |behind| aggregate.aggr_expr.get(behind))?;
+            return told_of(expr, &aggregate.input);
         }
+        LogicalPlan::Window(window) => {
+            let input = &window.input;
+            let behind = at.checked_sub(input.schema().fields().len());
+            return behind.map_or_else(|| told(input, at), |behind| told_of(window.window_expr.get(behind)?, input));
+        }
+        LogicalPlan::Distinct(Distinct::On(on)) => return told_of(on.select_expr.get(at)?, &on.input),
         LogicalPlan::RecursiveQuery(query) => return told(&query.static_term, at),
         LogicalPlan::Union(union) => {
             return told(union.inputs.iter().find(|input| !shows_unknown(input, at))?, at);
@@ -147,7 +155,7 @@ fn told_of(expr: &Expr, input: &LogicalPlan) -> Option<Told> {
                 "array_agg" if !name.starts_with('_') => format!("_{name}"),
                 // There is none of VARCHAR itself.
                 "min" | "max" if name == "varchar" => "text".to_owned(),
-                "min" | "max" => name,
+                "min" | "max" | "first_value" | "last_value" | "any_value" => name,
                 _ => return None,
             };
             Some(Told { name, modifier: -1 })
@@ -156,7 +164,20 @@ fn told_of(expr: &Expr, input: &LogicalPlan) -> Option<Told> {
             let is_array = of_uuid.get_type(input.schema()).is_ok_and(|given| given.is_nested());
             Some(Told { name: if is_array { "_uuid" } else { "uuid" }.to_owned(), modifier: -1 })
         }
-        Expr::ScalarFunction(call) if call.func.name() == "coalesce" => of_values(&call.args, input),
+        Expr::ScalarFunction(call) if ["coalesce", "greatest", "least"].contains(&call.func.name()) => {
+            of_values(&call.args, input)
+        }
+        Expr::ScalarFunction(call) if call.func.name() == "nullif" => told_of(call.args.first()?, input),
+        Expr::ScalarFunction(call) if call.func.name() == "make_array" => {
+            let Told { name, .. } = of_values(&call.args, input)?;
+            let name = if name.starts_with('_') { name } else { format!("_{name}") };
+            Some(Told { name, modifier: -1 })
+        }
+        Expr::WindowFunction(call) => {
+            let gives_value = ["lag", "lead", "first_value", "last_value", "nth_value"];
+            let name = call.fun.name().trim_end_matches(COMPUTED);
+            if gives_value.contains(&name) { told_of(call.params.args.first()?, input) } else { None }
+        }
         other => Told::by(&other.to_field(input.schema()).ok()?.1),
     }
 }
@@ -190,6 +211,11 @@ fn without_names(mut expr: &Expr) -> &Expr {
     expr
 }
 
+/// What the column `at` of an aggregate is grouped by.
+fn group(aggregate: &Aggregate, at: usize) -> Option<&Expr> {
+    grouping_set_to_exprlist(&aggregate.group_expr).ok()?.get(at).copied()
+}
+
 /// The input of a node, and the column of it, that a column of the node shows as it is.
 fn below(plan: &LogicalPlan, at: usize) -> Option<(&LogicalPlan, usize)> {
     let shown = |expr: &Expr, input: &'_ LogicalPlan| match without_names(expr) {
@@ -202,10 +228,10 @@ fn below(plan: &LogicalPlan, at: usize) -> Option<(&LogicalPlan, usize)> {
         LogicalPlan::Sort(sort) => (&sort.input, at),
         LogicalPlan::Limit(limit) => (&limit.input, at),
         LogicalPlan::Distinct(Distinct::All(input)) => (input, at),
+        LogicalPlan::Distinct(Distinct::On(on)) => (&on.input, shown(on.select_expr.get(at)?, &on.input)?),
         LogicalPlan::Projection(projection) => (&projection.input, shown(projection.expr.get(at)?, &projection.input)?),
-        LogicalPlan::Aggregate(aggregate) => {
-            (&aggregate.input, shown(aggregate.group_expr.get(at)?, &aggregate.input)?)
-        }
+        LogicalPlan::Aggregate(aggregate) => (&aggregate.input, shown(group(aggregate, at)?, &aggregate.input)?),
+        LogicalPlan::Window(window) if at < window.input.schema().fields().len() => (&window.input, at),
         LogicalPlan::Join(join) => {
             let left = join.left.schema().fields().len();
             match join.join_type {
@@ -241,7 +267,7 @@ pub(in crate::datafusion) fn column_type(plan: &LogicalPlan, at: usize) -> Optio
             return types.try_fold(first, |known, next| common(known, next?));
         }
         LogicalPlan::Projection(projection) => uuid(projection.expr.get(at)?, &projection.input),
-        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.get(at).and_then(|expr| uuid(expr, &aggregate.input)),
+        LogicalPlan::Aggregate(aggregate) => group(aggregate, at).and_then(|expr| uuid(expr, &aggregate.input)),
         _ => None,
     };
     computed.or_else(|| below(plan, at).and_then(|(input, at)| column_type(input, at)))

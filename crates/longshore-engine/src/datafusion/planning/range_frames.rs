@@ -6,8 +6,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{ArrayRef, Decimal128Builder};
+use datafusion::arrow::array::{ArrayRef, Decimal128Builder, StringViewArray};
 use datafusion::arrow::datatypes::DataType;
+use datafusion::common::cast::as_binary_view_array;
 use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::expr::WindowFunctionParams;
 use datafusion::logical_expr::{ExprSchemable, ScalarUDF, WindowFrame, WindowFrameBound, WindowFrameUnits};
@@ -29,12 +30,16 @@ const NUMBER: DataType = DataType::Decimal128(38, 0);
 static NUMBERS: LazyLock<Arc<ScalarUDF>> =
     LazyLock::new(|| Arc::new(RowFunction::new("range key", |_| Ok(NUMBER), |args, _| numbers(&args[0])).function()));
 
+static DIGITS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+    Arc::new(RowFunction::new("bytes key", |_| Ok(DataType::Utf8View), |args, _| digits(&args[0])).function())
+});
+
 /// Puts numbers in the place of what a window is ordered by and of the offsets of its frame, if it is such a one; whether it is.
 pub(super) fn as_numbers(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<bool> {
-    let [sort] = params.order_by.as_mut_slice() else { return Ok(false) };
     if !has_offset(&params.window_frame) {
-        return Ok(false);
+        return as_comparable(params, schema);
     }
+    let [sort] = params.order_by.as_mut_slice() else { return Ok(false) };
     let kind = sort.expr.get_type(schema).ok().and_then(|data_type| time_kind(&data_type));
     let Some(kind @ (Kind::Time | Kind::TimeTz | Kind::Interval)) = kind else { return Ok(false) };
     let WindowFrame { start_bound, end_bound, .. } = &mut params.window_frame;
@@ -47,6 +52,18 @@ pub(super) fn as_numbers(params: &mut WindowFunctionParams, schema: &DFSchema) -
     Ok(true)
 }
 
+/// The same for a frame without an offset, for which `DataFusion` wants a type that it could add to all the same.
+fn as_comparable(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<bool> {
+    let Some(sort) = params.order_by.first_mut() else { return Ok(false) };
+    let function = match sort.expr.get_type(schema)? {
+        DataType::Time64(_) => &NUMBERS,
+        DataType::BinaryView => &DIGITS,
+        _ => return Ok(false),
+    };
+    sort.expr = function.call(vec![std::mem::take(&mut sort.expr)]);
+    Ok(true)
+}
+
 /// Whether it is a frame by RANGE that adds an offset to what is ordered by.
 pub(super) fn has_offset(frame: &WindowFrame) -> bool {
     let is_one = |bound: &WindowFrameBound| match bound {
@@ -54,6 +71,13 @@ pub(super) fn has_offset(frame: &WindowFrame) -> bool {
         WindowFrameBound::CurrentRow => false,
     };
     frame.units == WindowFrameUnits::Range && (is_one(&frame.start_bound) || is_one(&frame.end_bound))
+}
+
+/// Bytes as texts that are in the same order.
+fn digits(bytes: &ArrayRef) -> Result<ArrayRef> {
+    let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let texts: StringViewArray = as_binary_view_array(bytes)?.iter().map(|bytes| bytes.map(digits)).collect();
+    Ok(Arc::new(texts))
 }
 
 fn offset_as_number(offset: &mut ScalarValue, kind: Kind) -> Result<()> {

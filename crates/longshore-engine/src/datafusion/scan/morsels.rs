@@ -7,6 +7,7 @@ use longshore_storage::VisibleChunk;
 
 use super::RelationSource;
 use super::access::Run;
+use super::join_keys::JoinKeys;
 use super::prune;
 
 /// Rows of a batch that operators hand to each other.
@@ -31,6 +32,8 @@ pub(in crate::datafusion) struct Morsels {
     next: AtomicUsize,
     /// Rows that are still wanted.
     wanted: AtomicUsize,
+    /// What joins above want of the rows.
+    pub(super) join_keys: JoinKeys,
 }
 
 impl Morsels {
@@ -38,7 +41,7 @@ impl Morsels {
     pub(in crate::datafusion) fn new(source: &RelationSource) -> Self {
         let chunks = source.snapshot.pieces();
         if let Some(access) = &source.access {
-            return Self::of_runs(chunks, &access.runs, source.fetch);
+            return Self::of_runs(source, &access.runs);
         }
         let live = source.predicate.as_ref().map(|predicate| {
             let conjuncts = predicate.conjuncts().map(Arc::clone);
@@ -65,11 +68,12 @@ impl Morsels {
                 list.push(Morsel { chunk: chunk.clone(), chunk_index, offset, rows: MORSEL_ROWS.min(end - offset) });
             }
         }
-        Self::of_list(list, source.fetch)
+        Self::of_list(source, list)
     }
 
     /// Only the rows of `runs`.
-    fn of_runs(chunks: &[VisibleChunk], runs: &[Run], fetch: Option<usize>) -> Self {
+    fn of_runs(source: &RelationSource, runs: &[Run]) -> Self {
+        let chunks = source.snapshot.pieces();
         let mut list = Vec::with_capacity(runs.len());
         for run in runs {
             for taken in (0..run.rows).step_by(MORSEL_ROWS) {
@@ -77,11 +81,16 @@ impl Morsels {
                 list.push(Morsel { chunk: chunks[run.chunk].clone(), chunk_index: run.chunk, offset, rows });
             }
         }
-        Self::of_list(list, fetch)
+        Self::of_list(source, list)
     }
 
-    fn of_list(list: Vec<Morsel>, fetch: Option<usize>) -> Self {
-        Self { list, next: AtomicUsize::new(0), wanted: AtomicUsize::new(fetch.unwrap_or(usize::MAX)) }
+    fn of_list(source: &RelationSource, list: Vec<Morsel>) -> Self {
+        Self {
+            list,
+            next: AtomicUsize::new(0),
+            wanted: AtomicUsize::new(source.fetch.unwrap_or(usize::MAX)),
+            join_keys: JoinKeys::new(&source.hints, &source.snapshot, &source.table),
+        }
     }
 
     /// The next morsel that nobody has taken.

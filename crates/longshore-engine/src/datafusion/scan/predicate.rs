@@ -220,6 +220,6 @@ impl Conjunct {
 }
 
 /// Nulls count as no.
-fn without_nulls(mask: &BooleanArray) -> BooleanArray {
+pub(super) fn without_nulls(mask: &BooleanArray) -> BooleanArray {
     if mask.null_count() == 0 { mask.clone() } else { prep_null_mask_filter(mask) }
 }

@@ -128,6 +128,7 @@ impl ScanStream {
             Some(predicate) => predicate.select(morsel.rows, visible, &mut columns, &mut self.code_answers)?,
             None => Selection::of(morsel.rows, visible),
         };
+        let selection = self.morsels.join_keys.narrow(selection, morsel.rows, &mut columns)?;
         match selection {
             Selection::None => Ok(None),
             Selection::All if self.gathered.is_empty() => Ok(Some(columns.batch(&self.projection, None)?)),

@@ -8,6 +8,7 @@ use sqlparser::ast::{Expr, Ident, ObjectName, ObjectNamePart, Select, SelectItem
 
 use crate::catalog::{Entry, Origin, Table};
 use crate::datafusion::{Changing, END_COLUMN, FoundRows, ROW_COLUMN, TARGET, fetch_rows, rows_with_numbers};
+use crate::sql::assigned::assigned;
 use crate::sql::build::{self, last_name, name_of};
 use crate::sql::names;
 use crate::statement::Context;
@@ -208,7 +209,10 @@ pub(crate) fn names_of(from: &[TableWithJoins]) -> Vec<Ident> {
 
 /// The value that `column` is set to, in its type; DEFAULT is what its origin says.
 fn new_value(value: Expr, column: &Column, origin: &Origin) -> Expr {
-    if is_default(&value) { origin.value(column.column_type) } else { build::cast(value, column.column_type) }
+    if is_default(&value) {
+        return origin.value(column.column_type);
+    }
+    build::cast(assigned(value, column), column.column_type)
 }
 
 /// The numbers of all rows of the table [`TARGET`], which the query calls `alias`.

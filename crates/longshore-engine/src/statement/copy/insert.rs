@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use longshore_load::RepairLog;
-use longshore_storage::{Column, Merged, OnConflict};
+use longshore_storage::{Column, ColumnType, Merged, OnConflict};
 use sqlparser::ast::{Expr, Ident, Query, SelectItem, Statement, Visitor};
 
 use super::conflict;
@@ -97,7 +97,8 @@ impl Target {
 }
 
 /// The query of those rows of a source for which `condition` is true, whose `fields` are the columns that are copied, and
-/// the name of the source in it; those of which `is_text` is true are texts, which are cast to their types.
+/// the name of the source in it. Numbers, truth values and moments are cast to their types, whatever type they have there, and so
+/// are those of which `is_text` is true.
 pub(super) fn rows_of_source(
     target: &Target,
     fields: &[String],
@@ -111,7 +112,8 @@ pub(super) fn rows_of_source(
     let renamed = renamed.zip(&target.fields).map(|((field, column), place)| {
         let of_table = &schema.columns()[*place];
         let value = Expr::Identifier(build::quoted(field));
-        let value = if is_text(of_table) { build::cast(value, of_table.column_type) } else { value };
+        let is_cast = is_text(of_table) || is_cast_from_any(of_table.column_type);
+        let value = if is_cast { build::cast(value, of_table.column_type) } else { value };
         build::named(value, column)
     });
     let renamed = renamed.collect();
@@ -121,6 +123,25 @@ pub(super) fn rows_of_source(
     let mut select = build::select(columns.iter().map(column).collect(), vec![build::alone(rows)]);
     select.selection = condition.map(without_queries).transpose()?;
     Ok((Box::new(build::query_of(select)), source))
+}
+
+/// Whether values of a type are cast from whatever type a source has them in, which a statement would have to write.
+fn is_cast_from_any(column_type: ColumnType) -> bool {
+    matches!(
+        column_type,
+        ColumnType::Boolean
+            | ColumnType::SmallInt
+            | ColumnType::Integer
+            | ColumnType::BigInt
+            | ColumnType::Real
+            | ColumnType::Double
+            | ColumnType::Decimal { .. }
+            | ColumnType::Numeric(_)
+            | ColumnType::Date
+            | ColumnType::Time
+            | ColumnType::Timestamp
+            | ColumnType::TimestampTz
+    )
 }
 
 /// Refuses a condition that reads other tables: it is about one row, as in PostgreSQL.

@@ -12,6 +12,7 @@ use sqlparser::ast::{
 };
 
 use crate::catalog::{Origin, Rules};
+use crate::sql::assigned::assigned;
 use crate::sql::build;
 use crate::sql::overriding::{self, Overriding};
 use crate::sql::visit::VisitMut;
@@ -70,10 +71,8 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
             let to = described.column_type;
             let is_rounded = matches!(to, ColumnType::Rounded(..));
             let is_cast = is_rounded || is_number_or_text(to) && is_computed(value);
-            if is_cast || to.unwrapped().is_some() {
-                let given = std::mem::replace(value, build::number(0));
-                *value = build::cast(given, to);
-            }
+            let given = assigned(std::mem::replace(value, build::number(0)), described);
+            *value = if is_cast || to.unwrapped().is_some() { build::cast(given, to) } else { given };
         }
     }
     Ok(())

@@ -54,6 +54,7 @@ impl ExprPlanner for NumericOperators {
         {
             let operator = match name.as_str() {
                 numbers::NEGATIVE => return negative(expr.left, schema).map(PlannerResult::Planned),
+                numbers::POSITIVE => return positive(expr.left, schema).map(PlannerResult::Planned),
                 numbers::DISTINCT => Operator::IsDistinctFrom,
                 numbers::NOT_DISTINCT => Operator::IsNotDistinctFrom,
                 _ => return Ok(PlannerResult::Original(expr)),
@@ -120,6 +121,16 @@ fn negative(expr: Expr, schema: &DFSchema) -> Result<Expr> {
         return Ok(Expr::Negative(Box::new(expr)));
     }
     Err(missing_operator("-", &known))
+}
+
+/// With its own sign: PostgreSQL has no such operator of intervals.
+fn positive(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    let expr = settled(expr, schema);
+    let known = expr.get_type(schema)?;
+    if is_numeric(&known) || is_signed_numeric(&known) || known.is_null() {
+        return Ok(expr);
+    }
+    Err(missing_operator("+", &known))
 }
 
 fn missing_operator(operator: &str, of: &DataType) -> DataFusionError {

@@ -25,6 +25,7 @@ use super::casts::{Modifier, cast_time, convert, is_ours};
 use super::kinds::{Kind, time_kind};
 use super::session::{SessionTime, time_error};
 use super::values::{Column, Value};
+use crate::datafusion::functions::casts::lengths::Length;
 use crate::datafusion::functions::element_wise::map_values;
 
 /// Functions whose arguments have one type.
@@ -98,7 +99,9 @@ fn cast(cast: Cast, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Some(kind) = Kind::of(to) else { return Ok(Transformed::no(Expr::Cast(Cast { expr, field }))) };
     let is_null_struct = from == DataType::Null && kind.is_time() && matches!(to, DataType::Struct(_));
     if is_ours(&from, to) || modifier != Modifier::None || is_null_struct {
-        return Ok(Transformed::yes(cast_time(*expr, kind, modifier)));
+        let cast = cast_time(*expr, kind, modifier);
+        let is_cut = Length::of(&field).is_some();
+        return Ok(Transformed::yes(if is_cut { Expr::Cast(Cast { expr: Box::new(cast), field }) } else { cast }));
     }
     Ok(Transformed::no(Expr::Cast(Cast { expr, field })))
 }
