@@ -65,14 +65,14 @@ impl<'a> Texts<'a> {
     /// A value that is a text itself, which is not NULL.
     #[inline]
     pub(super) fn as_they_are(&self, row: usize) -> Option<&[u8]> {
-        Some(match &self.kind {
+        let text = match &self.kind {
             Kind::TextView(array) => array.value(row),
             Kind::Text(array) => array.value(row),
             Kind::LargeText(array) => array.value(row),
             Kind::Made(texts) => texts.value(row),
             _ => return None,
-        })
-        .map(str::as_bytes)
+        };
+        Some(text.as_bytes())
     }
 
     /// Appends the text of a value that is not NULL.

@@ -3,7 +3,7 @@
 pub(super) mod aggregates;
 pub(super) mod anything;
 pub(super) mod arrays;
-mod bytea_text;
+pub(super) mod bytea_text;
 mod bytes;
 mod calls;
 pub(super) mod casts;

@@ -132,13 +132,13 @@ impl Connection {
         let next = async {
             match &mut sending.source {
                 Source::Rows(rows) => Ok(rows.next().await.transpose()?.map_or(Next::End, Next::Batch)),
-                Source::Ahead(ahead) => match ahead.next().await {
-                    Some(piece) => Ok(Next::Written(piece)),
-                    None => {
-                        sending.source = Source::Rows(ahead.end().await?);
-                        Ok(Next::End)
+                Source::Ahead(ahead) => {
+                    if let Some(piece) = ahead.next().await {
+                        return Ok(Next::Written(piece));
                     }
-                },
+                    sending.source = Source::Rows(ahead.end().await?);
+                    Ok(Next::End)
+                }
                 Source::Ended => Err(Told::error("XX000", "the rows were sent before".to_owned())),
             }
         };

@@ -110,17 +110,13 @@ impl FunctionRewrite for PostgresOperators {
 
 /// Values of one list, of which texts without a type are truth values, JSON or arrays where all others are.
 fn with_typed_literals(exprs: Vec<Expr>, schema: &DFSchema) -> Result<(Vec<Expr>, bool)> {
-    let is_null = |expr: &Expr| matches!(expr, Expr::Literal(ScalarValue::Null, _));
-    if !exprs.iter().any(|expr| is_untyped(expr) || is_null(expr)) {
+    if !exprs.iter().any(is_untyped) {
         return Ok((exprs, false));
     }
     let typed = exprs.iter().filter(|expr| !is_untyped(expr)).map(|expr| expr.get_type(schema));
     let Ok(types) = typed.collect::<Result<Vec<_>>>() else { return Ok((exprs, false)) };
     let Some(of) = type_of_literals(&types) else { return Ok((exprs, false)) };
     let cast = |expr: Expr| {
-        if is_null(&expr) {
-            return Ok(Expr::Literal(ScalarValue::try_new_null(&of)?, None));
-        }
         if !is_untyped(&expr) {
             return Ok(expr);
         }

@@ -51,8 +51,7 @@ pub(in crate::datafusion) fn as_truth(expr: Expr) -> Expr {
 pub(in crate::datafusion) fn type_of_literals(types: &[DataType]) -> Option<DataType> {
     let mut known = types.iter().filter(|known| !known.is_null());
     let first = known.next()?;
-    let is_it =
-        matches!(first, DataType::Boolean | DataType::BinaryView | DataType::List(_)) || name_of(first).is_some();
+    let is_it = matches!(first, DataType::Boolean | DataType::List(_)) || name_of(first).is_some();
     (is_it && known.all(|other| other == first)).then(|| first.clone())
 }
 

@@ -21,6 +21,8 @@ use super::cast_types;
 use super::origin::column_of_known_type;
 use super::planner::Planner;
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::time::casts::is_ours;
+use crate::datafusion::functions::time::kinds::time_kind;
 use crate::sql::names;
 use crate::{Error, ErrorKind};
 
@@ -99,7 +101,11 @@ pub(in crate::datafusion) fn cast_to_column(expr: Expr, to: &DataType, schema: &
 
 fn of_column(column: Column, to: &DataType, schema: &DFSchema) -> Result<Expr> {
     let expr = Expr::Column(column);
-    let is_left = is_unknown_to_arrow(to) || is_unknown_to_arrow(&expr.get_type(schema)?);
+    let from = expr.get_type(schema)?;
+    if time_kind(&from).is_some() && is_ours(&from, to) {
+        return Ok(Expr::Cast(Cast::new(Box::new(expr), to.clone())));
+    }
+    let is_left = is_unknown_to_arrow(to) || is_unknown_to_arrow(&from);
     if is_left { Ok(expr) } else { expr.cast_to(to, schema) }
 }
 

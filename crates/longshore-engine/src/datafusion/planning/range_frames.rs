@@ -17,6 +17,7 @@ use longshore_time::read;
 use longshore_time::settings::IntervalStyle;
 
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::bytea_text::hex;
 use crate::datafusion::functions::row_function::RowFunction;
 use crate::datafusion::functions::time::kinds::{Kind, time_kind};
 use crate::datafusion::functions::time::session::time_error;
@@ -75,8 +76,7 @@ pub(super) fn has_offset(frame: &WindowFrame) -> bool {
 
 /// Bytes as texts that are in the same order.
 fn digits(bytes: &ArrayRef) -> Result<ArrayRef> {
-    let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let texts: StringViewArray = as_binary_view_array(bytes)?.iter().map(|bytes| bytes.map(digits)).collect();
+    let texts: StringViewArray = as_binary_view_array(bytes)?.iter().map(|bytes| bytes.map(hex)).collect();
     Ok(Arc::new(texts))
 }
 

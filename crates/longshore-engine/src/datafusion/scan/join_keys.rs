@@ -16,6 +16,7 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::common::Result;
 use datafusion::common::cast::as_boolean_array;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
 use datafusion::physical_expr::{DynamicFilterTracking, PhysicalExpr};
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
@@ -114,7 +115,7 @@ impl KeySet {
     /// What `filter` says of the one column of `snapshot` that it reads; `None` if that is not worth its while.
     fn of(filter: &Arc<dyn PhysicalExpr>, snapshot: &Snapshot, table: &SchemaRef) -> Result<Option<Self>> {
         let filter = snapshot_physical_expr(Arc::clone(filter))?;
-        let columns: Vec<usize> = collect_columns(&filter).iter().map(|column| column.index()).collect();
+        let columns: Vec<usize> = collect_columns(&filter).iter().map(Column::index).collect();
         let [column] = columns[..] else { return Ok(None) };
         let data_type = table.field(column).data_type();
         let is_stored = column < snapshot.schema().columns().len();
@@ -191,9 +192,7 @@ mod tests {
     use datafusion::arrow::array::Int32Array;
     use datafusion::common::ScalarValue;
     use datafusion::logical_expr::Operator;
-    use datafusion::physical_expr::expressions::{
-        BinaryExpr, Column, DynamicFilterPhysicalExpr, InListExpr, IsNullExpr, lit,
-    };
+    use datafusion::physical_expr::expressions::{BinaryExpr, DynamicFilterPhysicalExpr, InListExpr, IsNullExpr, lit};
     use longshore_storage::{Arena, Column as Stored, ColumnType, Memory, MergeKind, PartitionBuffer, Relation};
 
     use super::*;
@@ -207,7 +206,7 @@ mod tests {
         let memory = Memory::new(None);
         let relation = Relation::new(Arc::clone(&schema), Arc::clone(&memory));
         let number = |row: i32| (row % 7 != 3).then(|| row * 7919 % 1000 - 500);
-        let numbers: ArrayRef = Arc::new(Int32Array::from_iter((0..ROWS).map(number)));
+        let numbers: ArrayRef = Arc::new((0..ROWS).map(number).collect::<Int32Array>());
         let numbers = cast(&numbers, data_type).expect("each number is in its type");
         let batch =
             RecordBatch::try_new(schema.arrow(), vec![Arc::clone(&numbers)]).expect("the column fits the schema");

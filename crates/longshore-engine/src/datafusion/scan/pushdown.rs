@@ -2,7 +2,8 @@
 //!
 //! Filters are taken from the physical plan, where dynamic filters (of joins and of sorts with a limit) come by the
 //! same way. Simple static ones are evaluated in the scan and vanish from the plan, and so do, of tables, static ones of one
-//! column; all others may only prune chunks, since evaluating dynamic filters row by row was slower than not doing so.
+//! column. All others prune chunks. To evaluate dynamic ones row by row was slower than not doing so: `join_keys` looks their
+//! answers up, where it can.
 
 use std::sync::Arc;
 

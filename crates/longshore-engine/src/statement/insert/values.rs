@@ -70,7 +70,7 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
             // Arrow makes no values of a type that it has not, and no others of them.
             let to = described.column_type;
             let is_rounded = matches!(to, ColumnType::Rounded(..));
-            let is_cast = is_rounded || is_number_or_text(to) && is_computed(value);
+            let is_cast = is_rounded || is_number_text_or_time(to) && is_computed(value);
             let given = assigned(std::mem::replace(value, build::number(0)), described);
             *value = if is_cast || to.unwrapped().is_some() { build::cast(given, to) } else { given };
         }
@@ -78,7 +78,7 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
     Ok(())
 }
 
-fn is_number_or_text(column_type: ColumnType) -> bool {
+fn is_number_text_or_time(column_type: ColumnType) -> bool {
     matches!(
         column_type,
         ColumnType::SmallInt
@@ -90,6 +90,7 @@ fn is_number_or_text(column_type: ColumnType) -> bool {
             | ColumnType::Char(_)
             | ColumnType::Varchar(_)
             | ColumnType::Text
+            | ColumnType::Time
     )
 }
 

@@ -140,7 +140,7 @@ impl Accumulator for Frame {
     }
 
     fn size(&self) -> usize {
-        size_of_val(self) + self.rows.iter().map(|rows| rows.get_array_memory_size()).sum::<usize>()
+        size_of_val(self) + self.rows.iter().map(Array::get_array_memory_size).sum::<usize>()
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {

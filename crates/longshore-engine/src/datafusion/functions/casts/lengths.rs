@@ -45,7 +45,7 @@ impl fmt::Display for Length {
 
 impl Length {
     /// That of the type that a cast names.
-    pub(in crate::datafusion) fn of(field: &Field) -> Option<Self> {
+    pub(super) fn of(field: &Field) -> Option<Self> {
         let text = field.metadata().get(CAST)?;
         Some(match text.split_once(' ') {
             Some(("varchar", length)) => Self::Varchar(length.parse().ok()?),

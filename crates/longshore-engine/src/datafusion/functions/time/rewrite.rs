@@ -25,7 +25,6 @@ use super::casts::{Modifier, cast_time, convert, is_ours};
 use super::kinds::{Kind, time_kind};
 use super::session::{SessionTime, time_error};
 use super::values::{Column, Value};
-use crate::datafusion::functions::casts::lengths::Length;
 use crate::datafusion::functions::element_wise::map_values;
 
 /// Functions whose arguments have one type.
@@ -100,8 +99,9 @@ fn cast(cast: Cast, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let is_null_struct = from == DataType::Null && kind.is_time() && matches!(to, DataType::Struct(_));
     if is_ours(&from, to) || modifier != Modifier::None || is_null_struct {
         let cast = cast_time(*expr, kind, modifier);
-        let is_cut = Length::of(&field).is_some();
-        return Ok(Transformed::yes(if is_cut { Expr::Cast(Cast { expr: Box::new(cast), field }) } else { cast }));
+        // To a text of a length, which another rule cuts.
+        let is_told = !kind.is_time() && !field.metadata().is_empty();
+        return Ok(Transformed::yes(if is_told { Expr::Cast(Cast { expr: Box::new(cast), field }) } else { cast }));
     }
     Ok(Transformed::no(Expr::Cast(Cast { expr, field })))
 }
