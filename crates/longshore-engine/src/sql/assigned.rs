@@ -34,7 +34,8 @@ fn is_plain(value: &Expr, to: ColumnType) -> bool {
     }
 }
 
-fn is_number(column_type: ColumnType) -> bool {
+/// Whether values of a type are numbers.
+pub(crate) fn is_number(column_type: ColumnType) -> bool {
     matches!(
         column_type,
         ColumnType::SmallInt

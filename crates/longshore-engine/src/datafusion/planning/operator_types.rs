@@ -285,6 +285,11 @@ fn operands_of(op: &BinaryOperator) -> Option<Operands> {
 /// Whether there is such an operator; also where nothing is known of the types.
 fn exists(operands: Operands, left: &DataType, right: &DataType) -> bool {
     let (Some(left_kind), Some(right_kind)) = (kind(left), kind(right)) else { return true };
+    // An object that a program gives as a parameter is JSON, and is read as the JSONB that it meets.
+    let (left_kind, right_kind) = match (left_kind, right_kind) {
+        (Json, Jsonb) | (Jsonb, Json) => (Jsonb, Jsonb),
+        pair => pair,
+    };
     match operands {
         Operands::Pairs(pairs) => pairs.iter().any(|(one, other)| {
             let elements_fit = (*one, *other) != (Array, Array) || unite(element(left), element(right));
@@ -302,7 +307,7 @@ fn exists(operands: Operands, left: &DataType, right: &DataType) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::arrow::datatypes::TimeUnit;
+    use datafusion::arrow::datatypes::{Field, TimeUnit};
 
     use super::*;
 
@@ -314,6 +319,8 @@ mod tests {
         let stamp = DataType::Timestamp(TimeUnit::Microsecond, None);
         let exact = DataType::Decimal128(10, 2);
         let of = |element: &DataType| DataType::new_list(element.clone(), true);
+        let named = |name: &str| DataType::Struct(vec![Field::new(name, DataType::Utf8View, true)].into());
+        let (json, jsonb) = (named("$json"), named("$jsonb"));
         for (left, op, right, expected) in [
             (&int, Op::Eq, &exact, true),
             (&int, Op::Eq, &text, false),
@@ -336,6 +343,9 @@ mod tests {
             (&of(&of(&int)), Op::Eq, &of(&int), true),
             (&of(&int), Op::PGOverlap, &of(&text), false),
             (&of(&int), Op::AtArrow, &int, false),
+            (&json, Op::Eq, &jsonb, true),
+            (&json, Op::Eq, &json, false),
+            (&jsonb, Op::StringConcat, &json, true),
         ] {
             let operands = operands_of(&op).expect("it is an operator of values");
             assert_eq!(exists(operands, left, right), expected, "{left} {op} {right}");

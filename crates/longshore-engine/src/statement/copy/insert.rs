@@ -14,6 +14,7 @@ use super::copied::Copied;
 use super::settings::Settings;
 use super::target::Target;
 use crate::datafusion::{Appended, Appending, NamedSource};
+use crate::sql::assigned::is_number;
 use crate::sql::build;
 use crate::sql::visit::Visit;
 use crate::statement::Context;
@@ -97,7 +98,7 @@ impl Target {
 }
 
 /// The query of those rows of a source for which `condition` is true, whose `fields` are the columns that are copied, and
-/// the name of the source in it. Numbers, truth values and moments are cast to their types, whatever type they have there, and so
+/// the name of the source in it. Numbers, truth values, bytes and moments are cast to their types, whatever type they have there, and so
 /// are those of which `is_text` is true.
 pub(super) fn rows_of_source(
     target: &Target,
@@ -127,21 +128,8 @@ pub(super) fn rows_of_source(
 
 /// Whether values of a type are cast from whatever type a source has them in, which a statement would have to write.
 fn is_cast_from_any(column_type: ColumnType) -> bool {
-    matches!(
-        column_type,
-        ColumnType::Boolean
-            | ColumnType::SmallInt
-            | ColumnType::Integer
-            | ColumnType::BigInt
-            | ColumnType::Real
-            | ColumnType::Double
-            | ColumnType::Decimal { .. }
-            | ColumnType::Numeric(_)
-            | ColumnType::Date
-            | ColumnType::Time
-            | ColumnType::Timestamp
-            | ColumnType::TimestampTz
-    )
+    use ColumnType::{Boolean, Bytea, Date, Time, Timestamp, TimestampTz};
+    is_number(column_type) || matches!(column_type, Boolean | Bytea | Date | Time | Timestamp | TimestampTz)
 }
 
 /// Refuses a condition that reads other tables: it is about one row, as in PostgreSQL.

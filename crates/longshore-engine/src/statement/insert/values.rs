@@ -12,7 +12,7 @@ use sqlparser::ast::{
 };
 
 use crate::catalog::{Origin, Rules};
-use crate::sql::assigned::assigned;
+use crate::sql::assigned::{assigned, is_number};
 use crate::sql::build;
 use crate::sql::overriding::{self, Overriding};
 use crate::sql::visit::VisitMut;
@@ -79,19 +79,8 @@ pub(super) fn complete(insert: &mut Insert, target: &Target) -> Result<(), Error
 }
 
 fn is_number_text_or_time(column_type: ColumnType) -> bool {
-    matches!(
-        column_type,
-        ColumnType::SmallInt
-            | ColumnType::Integer
-            | ColumnType::BigInt
-            | ColumnType::Real
-            | ColumnType::Double
-            | ColumnType::Decimal { .. }
-            | ColumnType::Char(_)
-            | ColumnType::Varchar(_)
-            | ColumnType::Text
-            | ColumnType::Time
-    )
+    use ColumnType::{Char, Text, Time, Varchar};
+    is_number(column_type) || matches!(column_type, Char(_) | Varchar(_) | Text | Time)
 }
 
 /// Whether a value is something else than a literal of a type that Arrow has, which may have a sign.
