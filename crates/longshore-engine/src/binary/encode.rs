@@ -80,21 +80,7 @@ impl<'a> Binaries<'a> {
     /// Appends the bytes of a value that is not NULL, behind their number.
     #[inline]
     pub fn write(&self, row: usize, out: &mut Vec<u8>) {
-        match &self.kind {
-            Kind::Text(texts) => match texts.as_they_are(row) {
-                Some(text) => {
-                    let blanks = blanks_behind(text, self.width);
-                    out.reserve(4 + text.len() + blanks);
-                    out.extend_from_slice(&((text.len() + blanks) as u32).to_be_bytes());
-                    out.extend_from_slice(text);
-                    if blanks > 0 {
-                        out.resize(out.len() + blanks, b' ');
-                    }
-                }
-                None => framed(out, |out| texts.write(row, out)),
-            },
-            kind => kind.write(row, out),
-        }
+        self.kind.write(row, self.width, out);
     }
 
     /// Appends a value behind its length, or the length of NULL.
@@ -154,8 +140,9 @@ impl<'a> Kind<'a> {
         Self::Row(columns.map(|column| (TypeId::of_values(column.data_type()).oid, column)).collect())
     }
 
+    /// A value behind the number of its bytes; a text is padded to `width` characters.
     #[inline]
-    fn write(&self, row: usize, out: &mut Vec<u8>) {
+    fn write(&self, row: usize, width: usize, out: &mut Vec<u8>) {
         match self {
             Self::Boolean(array) => cell(out, [array.value(row).into()]),
             Self::I8(array) => cell(out, i16::from(array.value(row)).to_be_bytes()),
@@ -172,51 +159,60 @@ impl<'a> Kind<'a> {
             Self::Date(array) => cell(out, date(array.value(row)).to_be_bytes()),
             Self::Time(array) => cell(out, array.value(row).to_be_bytes()),
             Self::Timestamp(array) => cell(out, timestamp(array.value(row)).to_be_bytes()),
-            others => framed(out, |out| others.write_rare(row, out)),
-        }
-    }
-
-    /// The bytes of a value of a type of which results have few, without their number.
-    fn write_rare(&self, row: usize, out: &mut Vec<u8>) {
-        match self {
-            Self::TimeTz(array) => {
+            Self::Text(texts) => match texts.as_they_are(row) {
+                Some(text) => padded(text, width, out),
+                None => framed(out, |out| texts.write(row, out)),
+            },
+            Self::Bytes(array) => framed(out, |out| out.extend_from_slice(array.value(row))),
+            Self::BytesView(array) => framed(out, |out| out.extend_from_slice(array.value(row))),
+            Self::TimeTz(array) => framed(out, |out| {
                 let (micros, west) = timetz_of_key(array.value(row)).unwrap_or_default();
                 out.extend_from_slice(&micros.to_be_bytes());
                 out.extend_from_slice(&west.to_be_bytes());
-            }
-            Self::Interval(array) => {
+            }),
+            Self::Interval(array) => framed(out, |out| {
                 let (months, days, micros) = interval_of_key(array.value(row)).unwrap_or_default();
                 out.extend_from_slice(&micros.to_be_bytes());
                 out.extend_from_slice(&days.to_be_bytes());
                 out.extend_from_slice(&months.to_be_bytes());
-            }
-            Self::Bytes(array) => out.extend_from_slice(array.value(row)),
-            Self::BytesView(array) => out.extend_from_slice(array.value(row)),
-            Self::Uuid(texts) => {
+            }),
+            Self::Uuid(texts) => framed(out, |out| {
                 let mut text = Vec::new();
                 texts.write(row, &mut text);
                 uuid(&text, out);
-            }
-            Self::Numeric(texts) => {
+            }),
+            Self::Numeric(texts) => framed(out, |out| {
                 let mut text = Vec::new();
                 texts.write(row, &mut text);
                 numeric(&text, out);
-            }
-            Self::Jsonb(texts) => {
+            }),
+            Self::Jsonb(texts) => framed(out, |out| {
                 out.push(JSONB_VERSION);
                 texts.write(row, out);
+            }),
+            Self::List(array, element) => {
+                framed(out, |out| list(&array.as_list::<i32>().value(row), *element, out));
             }
-            Self::List(array, element) => list(&array.as_list::<i32>().value(row), *element, out),
-            Self::Row(columns) => {
+            Self::Row(columns) => framed(out, |out| {
                 out.extend_from_slice(&(columns.len() as i32).to_be_bytes());
                 for (oid, column) in columns {
                     out.extend_from_slice(&oid.to_be_bytes());
                     value(column, row, *oid, out);
                 }
-            }
-            // The others are written with their numbers.
-            _ => {}
+            }),
         }
+    }
+}
+
+/// Appends a text behind the number of its bytes, with blanks up to `width` characters.
+#[inline]
+fn padded(text: &[u8], width: usize, out: &mut Vec<u8>) {
+    let blanks = blanks_behind(text, width);
+    out.reserve(4 + text.len() + blanks);
+    out.extend_from_slice(&((text.len() + blanks) as u32).to_be_bytes());
+    out.extend_from_slice(text);
+    if blanks > 0 {
+        out.resize(out.len() + blanks, b' ');
     }
 }
 

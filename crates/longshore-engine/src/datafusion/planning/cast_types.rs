@@ -11,7 +11,7 @@ use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExp
 use datafusion::logical_expr::{Cast, ExprSchemable};
 use sqlparser::ast::BinaryOperator;
 
-use super::kinds::{Kind, becomes, element, kind, known_type};
+use super::kinds::{Kind, becomes, element, kind, type_of_operand};
 use crate::datafusion::errors::external;
 use crate::datafusion::type_name::type_name;
 use crate::sql::assigned::ASSIGNED;
@@ -28,7 +28,7 @@ impl ExprPlanner for AssignedTypes {
         if mark != ASSIGNED {
             return Ok(PlannerResult::Original(expr));
         }
-        if let Some(known) = known_type(&expr.left, schema) {
+        if let Some(known) = type_of_operand(&expr.left, schema) {
             check_assigned(&known, &expr.right.get_type(schema)?, column)?;
         }
         Ok(PlannerResult::Planned(expr.left))
@@ -47,7 +47,7 @@ pub(super) fn check_assigned(from: &DataType, to: &DataType, column: &str) -> Re
 
 /// Refuses a cast that is written, if there is none from the type of its operand.
 pub(super) fn check_written(cast: &Cast, schema: &DFSchema) -> Result<()> {
-    let Some(from) = known_type(&cast.expr, schema) else { return Ok(()) };
+    let Some(from) = type_of_operand(&cast.expr, schema) else { return Ok(()) };
     let to = cast.field.data_type();
     if becomes_written(&from, to) {
         return Ok(());

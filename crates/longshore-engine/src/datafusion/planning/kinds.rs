@@ -29,7 +29,7 @@ pub(super) enum Kind {
 }
 
 /// The type of an operand; `None` where it takes that of the other, and in long chains, in which it takes long to find.
-pub(super) fn known_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+pub(super) fn type_of_operand(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
     let is_chain = |expr: &Expr| matches!(expr, Expr::BinaryExpr(_));
     match expr {
         Expr::Placeholder(_) => None,

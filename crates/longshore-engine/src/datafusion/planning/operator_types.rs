@@ -12,7 +12,7 @@ use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExp
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use sqlparser::ast::BinaryOperator;
 
-use super::kinds::{Kind, becomes, element, kind, known_type, unite};
+use super::kinds::{Kind, becomes, element, kind, type_of_operand, unite};
 use super::origin::column_of_known_type;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::no_function;
@@ -40,7 +40,7 @@ pub(super) fn check_part(part: &Expr, schema: &DFSchema) -> Result<()> {
         }
         Expr::InSubquery(InSubquery { expr, subquery, .. }) => {
             let is_known = column_of_known_type(&subquery.subquery, 0).is_some();
-            let Some(left) = known_type(expr, schema).filter(|_| is_known) else { return Ok(()) };
+            let Some(left) = type_of_operand(expr, schema).filter(|_| is_known) else { return Ok(()) };
             check_types(&left, &BinaryOperator::Eq, subquery.subquery.schema().field(0).data_type())
         }
         Expr::Between(Between { expr, low, high, .. }) => {
@@ -63,7 +63,7 @@ pub(super) fn check_part(part: &Expr, schema: &DFSchema) -> Result<()> {
 fn check_default(call: &WindowFunction, schema: &DFSchema) -> Result<()> {
     let name = call.fun.name().trim_end_matches(COMPUTED);
     let ([value, offset, default], "lag" | "lead") = (call.params.args.as_slice(), name) else { return Ok(()) };
-    let (Some(of_value), Some(of_default)) = (known_type(value, schema), known_type(default, schema)) else {
+    let (Some(of_value), Some(of_default)) = (type_of_operand(value, schema), type_of_operand(default, schema)) else {
         return Ok(());
     };
     let meet = match (kind(&of_value), kind(&of_default)) {
@@ -75,7 +75,8 @@ fn check_default(call: &WindowFunction, schema: &DFSchema) -> Result<()> {
 
 /// Refuses what is no truth value where one must stand.
 fn check_truth(expr: &Expr, place: &str, schema: &DFSchema) -> Result<()> {
-    let Some(known) = known_type(expr, schema).filter(|known| kind(known).is_some_and(|kind| kind != Boolean)) else {
+    let Some(known) = type_of_operand(expr, schema).filter(|known| kind(known).is_some_and(|kind| kind != Boolean))
+    else {
         return Ok(());
     };
     let message = format!("argument of {place} must be type boolean, not type {}", type_name(&known));
@@ -88,7 +89,7 @@ fn check(left: &Expr, op: &BinaryOperator, right: &Expr, schema: &DFSchema) -> R
         return [left, right].into_iter().try_for_each(|side| check_truth(side, &op.to_string(), schema));
     }
     let Some(operands) = operands_of(op) else { return Ok(()) };
-    match (known_type(left, schema), known_type(right, schema)) {
+    match (type_of_operand(left, schema), type_of_operand(right, schema)) {
         (Some(left), Some(right)) => check_types(&left, op, &right),
         (Some(known), None) if is_literal(right) && !may_be(operands, &known, |(left, _)| *left) => {
             Err(missing(&type_name(&known), op, "unknown"))
@@ -152,11 +153,10 @@ fn may_be(operands: Operands, known: &DataType, side: fn(&(Kind, Kind)) -> Kind)
 
 /// The operator by which IS DISTINCT FROM compares; any other as it is.
 fn compared(op: &BinaryOperator) -> &BinaryOperator {
-    match op {
-        BinaryOperator::PGCustomBinaryOperator(names) if matches!(names.as_slice(), [name] if [DISTINCT, NOT_DISTINCT].contains(&name.as_str())) => {
-            &BinaryOperator::Eq
-        }
-        op => op,
+    let BinaryOperator::PGCustomBinaryOperator(names) = op else { return op };
+    match names.as_slice() {
+        [name] if [DISTINCT, NOT_DISTINCT].contains(&name.as_str()) => &BinaryOperator::Eq,
+        _ => op,
     }
 }
 
