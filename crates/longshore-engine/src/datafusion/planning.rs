@@ -14,6 +14,7 @@ pub(super) mod exact_numbers;
 pub(super) mod expressions;
 pub(super) mod frames;
 pub(super) mod function_registry;
+mod function_types;
 pub(super) mod generated;
 pub(super) mod grouped_keys;
 mod identity;

@@ -232,7 +232,7 @@ impl Queries {
         if let Some(parameters) = context.parameters {
             if let Some((kept, plan)) = self.kept(&planner, &statement, None, parameters).await? {
                 if kept.wants_generic() {
-                    let types = origin::types(&plan.tree, &self.files.catalog);
+                    let types = origin::types(&plan.tree, plan.tree.schema().as_arrow(), &self.files.catalog);
                     let told = |schema| told(&schema, &planner.transaction).unwrap_or(schema);
                     kept.put_generic(
                         Box::pin(GenericPlan::make(&kept, &planner, &parameters.values, types, told)).await,
@@ -363,7 +363,7 @@ impl Queries {
             scan::log_reads(&plan);
         }
         let files = columnar::files_of(&plan);
-        let types = origin::types(source.plan(), &self.files.catalog);
+        let types = origin::types(source.plan(), &plan.schema(), &self.files.catalog);
         let headings = told(&plan.schema(), &planner.transaction);
         let workers = self.pool.workers()?;
         let may_help = may_help(&planner, &plan);

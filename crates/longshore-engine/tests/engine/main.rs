@@ -19,6 +19,7 @@ mod shapes;
 mod slt;
 mod soup;
 mod sources;
+mod told_types;
 mod tpch;
 mod tpch_text;
 mod uuids;

@@ -19,9 +19,12 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
+use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 
 use super::nested::cast::cast_to;
 use super::nested::list_of;
+use super::numeric::is_exact;
+use super::operators::of_list;
 use crate::datafusion::errors::external;
 use crate::{Error, ErrorKind};
 
@@ -40,6 +43,19 @@ pub(in crate::datafusion) fn functions() -> impl Iterator<Item = ScalarUDF> {
         to_string::functions(),
     ];
     tables.into_iter().flatten()
+}
+
+/// The common type of elements: numbers and dates widen, and anything else becomes what the array has.
+fn common_type(own: &DataType, other: &DataType) -> DataType {
+    let is_number = |known: &DataType| known.is_floating() || is_exact(known);
+    match (own, other) {
+        (DataType::Null, other) => other.clone(),
+        (own, other) if is_number(own) && is_number(other) => of_list(&[own.clone(), other.clone()])
+            .or_else(|| comparison_coercion(own, other))
+            .unwrap_or_else(|| own.clone()),
+        (DataType::Date32, moment @ DataType::Timestamp(_, None)) => moment.clone(),
+        (own, _) => own.clone(),
+    }
 }
 
 /// The type of an argument that is an array; for NULL and texts an array of texts.

@@ -34,7 +34,7 @@ fn compares(op: &BinaryOperator) -> bool {
 }
 
 /// Whether it is a text that was written without a type.
-pub(super) fn is_untyped(expr: &Expr) -> bool {
+pub(in crate::datafusion) fn is_untyped(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(ScalarValue::Utf8(Some(_)), _))
 }
 

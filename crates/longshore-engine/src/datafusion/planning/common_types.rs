@@ -4,25 +4,29 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::arrow::datatypes::{DataType, FieldRef, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, Result, not_impl_err};
+use datafusion::common::{DFSchema, ExprSchema, Result, not_impl_err};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Union, Values};
+use datafusion::logical_expr::{Case, Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Union, Values};
 
+use super::origin::shows_unknown;
 use crate::datafusion::functions::casts::cast_number;
 use crate::datafusion::functions::exact::operators::with_final_types;
 use crate::datafusion::functions::numeric::is_exact;
 use crate::datafusion::functions::operators::{list_of_numbers, of_list};
+use crate::datafusion::functions::untyped::is_untyped;
 
 /// The plan with such columns in their common types.
 pub(in crate::datafusion) fn united(plan: LogicalPlan) -> Result<LogicalPlan> {
     let mut changed = false;
     let of_insert = values_of_insert(&plan).map(|values| Arc::clone(&values.schema));
     let plan = plan.transform_up_with_subqueries(|node| {
-        let typed = of_expressions(node, changed)?;
+        let literals = with_typed_results(node)?;
+        changed |= literals.transformed;
+        let typed = of_expressions(literals.data, changed)?;
         changed |= typed.transformed;
         // Once a type has changed, so may those of everything above.
         let node = if changed { typed.data.recompute_schema()? } else { typed.data };
@@ -38,6 +42,80 @@ pub(in crate::datafusion) fn united(plan: LogicalPlan) -> Result<LogicalPlan> {
         Ok(united)
     })?;
     Ok(plan.data)
+}
+
+/// A node whose literals among the results of CASE have the type of the other results.
+fn with_typed_results(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let mut found = false;
+    node.apply_expressions(|expr| {
+        found = found || expr.exists(|part| Ok(matches!(part, Expr::Case(case) if results(case).any(is_untyped))))?;
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    if !found {
+        return Ok(Transformed::no(node));
+    }
+    let schema = merge_schema(&node.inputs());
+    let names = NamePreserver::new(&node);
+    node.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let typed = expr.transform_up(|part| {
+            let Expr::Case(mut case) = part else { return Ok(Transformed::no(part)) };
+            let types = results(&case).filter(|result| !is_untyped(result)).map(|result| result.get_type(&schema));
+            let of = types.collect::<Result<Vec<_>>>().ok().and_then(|types| of_literals(&types));
+            let mut changed = false;
+            if let Some(of) = of {
+                let results = case.when_then_expr.iter_mut().map(|(_, result)| result).chain(&mut case.else_expr);
+                for result in results.filter(|result| is_untyped(result)) {
+                    let literal = std::mem::take(result.as_mut());
+                    **result = Expr::Cast(Cast::new(Box::new(literal), of.clone()));
+                    changed = true;
+                }
+            }
+            Ok(Transformed::new_transformed(Expr::Case(case), changed))
+        })?;
+        Ok(typed.update_data(|expr| name.restore(expr)))
+    })
+}
+
+fn results(case: &Case) -> impl Iterator<Item = &Expr> {
+    case.when_then_expr.iter().map(|(_, result)| result).chain(&case.else_expr).map(AsRef::as_ref)
+}
+
+/// The type that literals without one take beside values of these types; `None` where they are texts, and where they are read
+/// as truth values or arrays later on (`untyped`).
+fn of_literals(types: &[DataType]) -> Option<DataType> {
+    let known = || types.iter().filter(|known| !known.is_null());
+    let first = known().next()?;
+    if matches!(first, DataType::Boolean | DataType::List(_)) || known().any(DataType::is_string) {
+        return None;
+    }
+    if known().all(|other| other == first) {
+        return Some(first.clone());
+    }
+    let is_number = |known: &DataType| known.is_floating() || is_exact(known);
+    common(types).or_else(|| planned(types).filter(|_| known().all(is_number)))
+}
+
+/// The common type of several, where it is not the one that `DataFusion` takes.
+fn common(types: &[DataType]) -> Option<DataType> {
+    of_list(types).or_else(|| of_moments(types))
+}
+
+/// The same of dates and timestamps, of which `DataFusion` makes nanoseconds.
+fn of_moments(types: &[DataType]) -> Option<DataType> {
+    let known = || types.iter().filter(|known| !known.is_null());
+    let is_moment =
+        |known: &DataType| matches!(known, DataType::Date32 | DataType::Timestamp(TimeUnit::Microsecond, _));
+    let first = known().next()?;
+    if !known().all(is_moment) || known().all(|other| other == first) {
+        return None;
+    }
+    known()
+        .max_by_key(|known| match known {
+            DataType::Timestamp(_, zone) => 1 + u8::from(zone.is_some()),
+            _ => 0,
+        })
+        .cloned()
 }
 
 /// A node whose lists of numbers have the types that they have in the end, which is what expressions above must know; and whose
@@ -72,8 +150,14 @@ fn of_union(union: Union) -> Result<Transformed<LogicalPlan>> {
     let columns = union.schema.fields().len();
     let commons: Vec<Option<DataType>> = (0..columns)
         .map(|column| {
-            let types = union.inputs.iter().map(|input| Some(input.schema().fields().get(column)?.data_type().clone()));
-            types.collect::<Option<Vec<_>>>().and_then(|types| of_list(&types))
+            let typed = || union.inputs.iter().filter(|input| !shows_unknown(input, column));
+            let types = typed().map(|input| Some(input.schema().fields().get(column)?.data_type().clone()));
+            let types = types.collect::<Option<Vec<_>>>()?;
+            let is_literal = |input: &Arc<LogicalPlan>| {
+                input.schema().field(column).data_type().is_string() && shows_unknown(input, column)
+            };
+            let has_literals = union.inputs.iter().any(is_literal);
+            common(&types).or_else(|| of_literals(&types).filter(|_| has_literals))
         })
         .collect();
     if commons.iter().all(Option::is_none) {
@@ -91,7 +175,17 @@ fn of_union(union: Union) -> Result<Transformed<LogicalPlan>> {
         let exprs = schema.columns().into_iter().zip(&commons).map(|(column, common)| match common {
             Some(common) => {
                 let (relation, name) = (column.relation.clone(), column.name.clone());
-                Ok(cast_number(Expr::Column(column), common, &schema)?.alias_qualified(relation, name))
+                let own = schema.field_from_column(&column)?.data_type();
+                let is_number = |known: &DataType| known.is_null() || known.is_floating() || is_exact(known);
+                let column = Expr::Column(column);
+                let cast = if is_number(own) && is_number(common) {
+                    cast_number(column, common, &schema)?
+                } else if own == common || own.is_null() {
+                    column
+                } else {
+                    Expr::Cast(Cast::new(Box::new(column), common.clone()))
+                };
+                Ok(cast.alias_qualified(relation, name))
             }
             None => Ok(Expr::Column(column)),
         });

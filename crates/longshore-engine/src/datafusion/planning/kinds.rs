@@ -52,13 +52,18 @@ pub(super) fn kind(data_type: &DataType) -> Option<Kind> {
         DataType::Duration(_) => return None,
         other => other,
     };
-    Some(match BuiltinType::of_scalars(scalar)?.name {
+    kind_named(BuiltinType::of_scalars(scalar)?.name)
+}
+
+/// The kind of the type of this name in `pg_type`.
+pub(super) fn kind_named(name: &str) -> Option<Kind> {
+    Some(match name {
         "bool" => Boolean,
         "int2" | "int4" => Integer,
         "int8" => BigInt,
         "numeric" => Numeric,
         "float4" | "float8" => Float,
-        "text" => Text,
+        "text" | "varchar" | "bpchar" | "name" | "char" | "uuid" => Text,
         "bytea" => Bytes,
         "date" => Date,
         "time" => Time,

@@ -9,6 +9,7 @@ use datafusion::common::{JoinType, Result};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use super::cast_types;
+use super::function_types;
 use super::multisets::is_set_operation;
 use super::operator_types;
 use super::origin::{column_of_known_type, known_type};
@@ -57,6 +58,7 @@ fn check_part(part: &Expr, input: &LogicalPlan) -> Result<TreeNodeRecursion> {
             check_list("CASE", results.map(|result| known_type(result, input)))?;
         }
         Expr::ScalarFunction(call) => {
+            function_types::check_call(call, input.schema())?;
             let list = match call.func.name() {
                 "coalesce" => "COALESCE",
                 "greatest" => "GREATEST",

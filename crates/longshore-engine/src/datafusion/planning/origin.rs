@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::utils::grouping_set_to_exprlist;
 use datafusion::logical_expr::{Aggregate, Distinct, Expr, ExprSchemable, JoinType, LogicalPlan, TableScan};
@@ -15,9 +15,10 @@ use crate::catalog::{Catalog, Entry, ObjectId};
 use crate::datafusion::functions::shifted::COMPUTED;
 use crate::datafusion::scan::table::RelationTable;
 
-/// The types of the columns of a plan, and which columns of tables and views of `catalog` they show.
-pub(in crate::datafusion) fn types(plan: &LogicalPlan, catalog: &Catalog) -> Arc<[TypeId]> {
-    let fields = plan.schema().fields().iter().enumerate();
+/// The types of the columns of a plan, whose rows have this `schema`, and which columns of tables and views of `catalog` they
+/// show. The schema of the plan itself may not have the types that values get when they meet others.
+pub(in crate::datafusion) fn types(plan: &LogicalPlan, schema: &Schema, catalog: &Catalog) -> Arc<[TypeId]> {
+    let fields = schema.fields().iter().enumerate();
     fields
         .map(|(at, field)| {
             let of_type = match column_type(plan, at) {
@@ -188,7 +189,7 @@ fn of_values<'a>(values: impl IntoIterator<Item = &'a Expr>, input: &LogicalPlan
 }
 
 /// Whether a column of a plan shows a value of unknown type.
-fn shows_unknown(plan: &LogicalPlan, at: usize) -> bool {
+pub(super) fn shows_unknown(plan: &LogicalPlan, at: usize) -> bool {
     match plan {
         LogicalPlan::Projection(projection) => projection.expr.get(at).is_some_and(is_unknown),
         _ => false,

@@ -19,6 +19,7 @@ pub(super) mod objects;
 mod pg_catalog;
 mod provider;
 mod rows;
+pub(super) mod signatures;
 pub(super) mod table_oids;
 mod type_ref;
 mod types;

@@ -62,9 +62,9 @@ impl Queries {
         let (planner, plan) = planned;
         let found = parameters(&plan).map_err(from_datafusion)?;
         let parameters = (0..declared.len()).map(|number| found.get(&format!("${}", number + 1)).copied()).collect();
-        let types = origin::types(&plan, &self.files.catalog);
         let optimized = complexity::optimized(&planner.state, &plan).map_err(from_datafusion)?;
         let schema = Arc::clone(optimized.schema().inner());
+        let types = origin::types(&plan, &schema, &self.files.catalog);
         Ok(Described { parameters, schema: headed(&schema).unwrap_or(schema), types })
     }
 

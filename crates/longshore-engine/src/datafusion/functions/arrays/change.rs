@@ -8,10 +8,9 @@ use datafusion::arrow::compute::{cast, interleave};
 use datafusion::arrow::datatypes::{DataType, Int32Type};
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
-use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 
 use super::measure::same;
-use super::{array_type, as_list, range, subscript_error};
+use super::{array_type, as_list, common_type, range, subscript_error};
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::functions::nested::{element_of, list_of};
@@ -24,8 +23,8 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         RowFunction::new("array_prepend", |types| appended(types, 1, 0), |args, to| joined(args, to, false)),
         RowFunction::new("array_cat", cat_type, |args, to| joined(args, to, true)),
         RowFunction::new("array_concat", cat_type, |args, to| joined(args, to, true)),
-        RowFunction::new("array_remove", |types| array_type(types, 0), remove),
-        RowFunction::new("array_replace", |types| array_type(types, 0), replace),
+        RowFunction::new("array_remove", |types| appended(types, 0, 1), remove),
+        RowFunction::new("array_replace", replaced_type, replace),
         RowFunction::new("trim_array", |types| array_type(types, 0), trim),
         RowFunction::new("array_fill", fill_type, fill),
         RowFunction::new(
@@ -47,29 +46,25 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     .into()
 }
 
-/// The common type of elements: numbers widen, and anything becomes what the array has.
-fn common(own: &DataType, other: &DataType) -> DataType {
-    match (own, other) {
-        (own, DataType::Null) => own.clone(),
-        (DataType::Null, other) => other.clone(),
-        (own, other) if own == other => own.clone(),
-        (own, other) if own.is_numeric() && other.is_numeric() => {
-            comparison_coercion(own, other).unwrap_or_else(|| own.clone())
-        }
-        (own, _) => own.clone(),
-    }
-}
-
 /// The type of an array and an element that are put together; of NULL and an element, an array of it.
 fn appended(types: &[DataType], array: usize, element: usize) -> Result<DataType> {
     let (Some(array), Some(element)) = (types.get(array), types.get(element)) else {
         return plan_err!("an array and an element are wanted");
     };
     match array {
-        DataType::List(item) => Ok(list_of(common(item.data_type(), element))),
+        DataType::List(item) => Ok(list_of(common_type(item.data_type(), element))),
         DataType::Null => Ok(list_of(element.clone())),
         other if other.is_string() => Ok(list_of(element.clone())),
         other => plan_err!("an array is wanted, not {other}"),
+    }
+}
+
+/// The type of an array whose elements are replaced by another one.
+fn replaced_type(types: &[DataType]) -> Result<DataType> {
+    let compared = appended(types, 0, 1)?;
+    match types.get(2) {
+        Some(new) => appended(&[compared, new.clone()], 0, 1),
+        None => Ok(compared),
     }
 }
 
@@ -81,7 +76,7 @@ fn cat_type(types: &[DataType]) -> Result<DataType> {
             list_of(own.data_type().clone())
         }
         (DataType::List(_), DataType::List(other)) if is_element(other.data_type(), left) => right.clone(),
-        (DataType::List(own), DataType::List(other)) => list_of(common(own.data_type(), other.data_type())),
+        (DataType::List(own), DataType::List(other)) => list_of(common_type(own.data_type(), other.data_type())),
         (list @ DataType::List(_), _) | (_, list @ DataType::List(_)) => list.clone(),
         _ => return plan_err!("two arrays are wanted, not {left} and {right}"),
     })

@@ -9,7 +9,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
 
-use super::{array_type, as_list, range};
+use super::{array_type, as_list, common_type, range};
 use crate::datafusion::functions::keys::keys;
 use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::functions::nested::{flattened, innermost, list_of};
@@ -74,15 +74,7 @@ fn united(left: &ArrayRef, right: &ArrayRef) -> Result<(ListArray, ListArray)> {
         (false, false) => return plan_err!("an array is wanted"),
     };
     let (own, other) = (innermost(left.data_type()).clone(), innermost(right.data_type()).clone());
-    let common = match (&own, &other) {
-        (own, other) if own == other => own.clone(),
-        (DataType::Null, other) => other.clone(),
-        (own, other) if own.is_numeric() && other.is_numeric() => {
-            datafusion::logical_expr::type_coercion::binary::comparison_coercion(own, other).unwrap_or(own.clone())
-        }
-        (own, _) => own.clone(),
-    };
-    let common = list_of(common);
+    let common = list_of(common_type(&own, &other));
     Ok((as_list(&left, &common)?, as_list(&right, &common)?))
 }
 

@@ -12,15 +12,14 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int32Type};
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::ScalarUDF;
-use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 
-use super::{array_type, as_list, range};
+use super::{array_type, as_list, common_type, range};
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::keys::keys;
 use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::functions::nested::{element_of, flattened, list_of};
-use crate::datafusion::functions::numeric::{self, is_numeric};
 use crate::datafusion::functions::row_function::RowFunction;
+use crate::datafusion::type_name::type_name;
 use crate::{Error, ErrorKind};
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
@@ -112,19 +111,15 @@ pub(super) fn same(values: &ArrayRef, wanted: &ArrayRef) -> Result<impl Fn(usize
 
 /// The elements, and what is looked for among them, in one type.
 pub(super) fn united(lists: &ListArray, wanted: &ArrayRef) -> Result<(ListArray, ArrayRef)> {
-    let (own, other) = (lists.value_type(), wanted.data_type().clone());
-    let is_number = |data_type: &DataType| data_type.is_numeric() || is_numeric(data_type);
-    if own == other || !is_number(&own) || !is_number(&other) {
-        let wanted = cast_to(wanted, &own)?;
-        return Ok((lists.clone(), wanted));
+    let (own, other) = (lists.value_type(), wanted.data_type());
+    let is_instant = |known: &DataType| matches!(known, DataType::Timestamp(_, Some(_)));
+    if own.is_temporal() && other.is_temporal() && is_instant(&own) != is_instant(other) {
+        let (own, other) = (type_name(&own), type_name(other));
+        return plan_err!(
+            "elements of type {own} and a value of type {other} need a cast: it depends on the time zone"
+        );
     }
-    let common = if own.is_floating() || other.is_floating() {
-        DataType::Float64
-    } else if is_numeric(&own) || is_numeric(&other) {
-        numeric::data_type()
-    } else {
-        comparison_coercion(&own, &other).unwrap_or(own)
-    };
+    let common = common_type(&own, other);
     let array: ArrayRef = Arc::new(lists.clone());
     Ok((as_list(&array, &list_of(common.clone()))?, cast_to(wanted, &common)?))
 }

@@ -39,6 +39,11 @@ static TABLES: LazyLock<BTreeMap<&str, Fixed>> = LazyLock::new(|| {
     read.collect()
 });
 
+/// The fixed rows of a table of `pg_catalog`, as COPY writes them.
+pub(super) fn text(name: &str) -> &'static str {
+    FILES.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text)
+}
+
 /// The fixed rows of a table of `pg_catalog`.
 pub(super) fn table(name: &str) -> Option<&'static Fixed> {
     TABLES.get(name)
