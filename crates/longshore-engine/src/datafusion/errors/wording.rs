@@ -186,6 +186,20 @@ fn of_function(message: &str) -> Option<(ErrorKind, String)> {
     }
     let no_function = |name: &str, types: &str| {
         let types: Vec<String> = split_types(types).into_iter().map(type_name).collect();
+        let list = match name {
+            "coalesce" | "greatest" | "least" => name.to_uppercase(),
+            "make_array" => "ARRAY".to_owned(),
+            "nullif" if types.len() == 2 => {
+                let text = format!("operator does not exist: {} = {}", types[0], types[1]);
+                return Some((ErrorKind::NoFunction, text));
+            }
+            _ => String::new(),
+        };
+        if let (false, Some(first), Some(other)) =
+            (list.is_empty(), types.first(), types.iter().find(|other| Some(*other) != types.first()))
+        {
+            return Some((ErrorKind::TypeMismatch, format!("{list} types {first} and {other} cannot be matched")));
+        }
         Some((ErrorKind::NoFunction, format!("function {name}({}) does not exist", types.join(", "))))
     };
     if let Some((_, rest)) = message.split_once("given name and argument types '") {
@@ -198,6 +212,12 @@ fn of_function(message: &str) -> Option<(ErrorKind, String)> {
         let (_, rest) = rest.split_once("coercion from ")?;
         let (types, _) = rest.split_once(" to the signature")?;
         return no_function(name, types);
+    }
+    if let Some((_, rest)) = message.split_once("For function '")
+        && let Some((types, _)) = rest.split_once(" is not comparable")
+    {
+        let (name, types) = types.split_once("' ")?;
+        return no_function(name, &types.replace(" and ", ", "));
     }
     let (name, rest) = message.split_once("Function '").map(|(_, rest)| rest)?.split_once('\'')?;
     if rest.starts_with(" failed to match any signature") || rest.starts_with(" requires ") {

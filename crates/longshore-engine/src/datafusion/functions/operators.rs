@@ -34,7 +34,7 @@ use super::shifted::COMPUTED;
 use super::untyped::{as_truth, empty_array, is_untyped, type_of_literals};
 
 /// Functions whose arguments have one type.
-const OF_ONE_TYPE: [&str; 5] = ["coalesce", "nullif", "nvl", "greatest", "least"];
+pub(in crate::datafusion) const OF_ONE_TYPE: [&str; 5] = ["coalesce", "nullif", "nvl", "greatest", "least"];
 /// The function that `ARRAY[...]` calls.
 const MAKE_ARRAY: &str = "make_array";
 
@@ -363,7 +363,9 @@ fn in_list(list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let common = if list.len() == 1 { of_comparisons } else { of_floats };
     let mut exprs = vec![*expr];
     exprs.extend(list);
+    let (exprs, literals_changed) = with_typed_literals(exprs, schema)?;
     let (mut exprs, mut changed) = united(exprs, common, schema)?;
+    changed |= literals_changed;
     changed |= keyed(&mut exprs, schema)?;
     let expr = Box::new(exprs.remove(0));
     let (list, is_other) = equality::in_list(InList { expr, list: exprs, negated }, schema);

@@ -4,10 +4,11 @@ use std::hash::{Hash, Hasher};
 
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 
 use super::nested::cast::cast_to;
+use super::no_function;
 
 /// What a function gives for the types of its arguments.
 pub(in crate::datafusion) type Returns = fn(&[DataType]) -> Result<DataType>;
@@ -81,7 +82,10 @@ impl ScalarUDFImpl for RowFunction {
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        (self.returns)(types)
+        (self.returns)(types).map_err(|error| match error {
+            DataFusionError::Plan(_) => no_function(self.name, types),
+            error => error,
+        })
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

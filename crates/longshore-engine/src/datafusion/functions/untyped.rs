@@ -3,13 +3,11 @@
 //! PostgreSQL takes such a literal for a value of that type. `DataFusion` takes it for a text, and refuses it beside truth
 //! values, JSON and arrays. So the literal gets a cast. Not here: numbers and times (`operators`, `time`).
 
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Fields};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable};
 use sqlparser::ast::BinaryOperator;
-
-use super::json_types::name_of;
 
 /// Gives literals beside truth values their type.
 #[derive(Debug)]
@@ -20,6 +18,8 @@ impl ExprPlanner for TruthTexts {
         let RawBinaryExpr { op, left, right } = expr;
         let (left, right) = match &op {
             BinaryOperator::And | BinaryOperator::Or => (as_truth(left), as_truth(right)),
+            BinaryOperator::StringConcat if is_untyped(&right) && is_bytes(&left, schema) => (left, as_bytes(right)),
+            BinaryOperator::StringConcat if is_untyped(&left) && is_bytes(&right, schema) => (as_bytes(left), right),
             op if compares(op) && is_untyped(&right) && is_truth(&left, schema) => (left, as_truth(right)),
             op if compares(op) && is_untyped(&left) && is_truth(&right, schema) => (as_truth(left), right),
             _ => (left, right),
@@ -42,6 +42,14 @@ fn is_truth(expr: &Expr, schema: &DFSchema) -> bool {
     expr.get_type(schema).is_ok_and(|known| known == DataType::Boolean)
 }
 
+fn is_bytes(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.get_type(schema).is_ok_and(|known| known.is_binary())
+}
+
+fn as_bytes(literal: Expr) -> Expr {
+    Expr::Cast(Cast::new(Box::new(literal), DataType::BinaryView))
+}
+
 /// A literal without a type as a truth value; anything else as it is.
 pub(in crate::datafusion) fn as_truth(expr: Expr) -> Expr {
     if is_untyped(&expr) { Expr::Cast(Cast::new(Box::new(expr), DataType::Boolean)) } else { expr }
@@ -51,7 +59,12 @@ pub(in crate::datafusion) fn as_truth(expr: Expr) -> Expr {
 pub(in crate::datafusion) fn type_of_literals(types: &[DataType]) -> Option<DataType> {
     let mut known = types.iter().filter(|known| !known.is_null());
     let first = known.next()?;
-    let is_it = matches!(first, DataType::Boolean | DataType::List(_)) || name_of(first).is_some();
+    let is_ours = |fields: &Fields| fields.len() == 1 && fields[0].name().starts_with('$');
+    let is_it = match first {
+        DataType::Boolean | DataType::List(_) => true,
+        DataType::Struct(fields) => is_ours(fields),
+        other => other.is_binary(),
+    };
     (is_it && known.all(|other| other == first)).then(|| first.clone())
 }
 

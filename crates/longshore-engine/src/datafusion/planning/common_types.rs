@@ -6,25 +6,27 @@ use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, FieldRef, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, ExprSchema, Result, not_impl_err};
+use datafusion::common::{DFSchema, Result, not_impl_err};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Case, Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Union, Values};
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Union, Values};
 
-use super::origin::shows_unknown;
+use super::origin::{column_of_known_type, known_type, shows_unknown};
+use crate::builtin_types::BuiltinType;
 use crate::datafusion::functions::casts::cast_number;
 use crate::datafusion::functions::exact::operators::with_final_types;
 use crate::datafusion::functions::numeric::is_exact;
-use crate::datafusion::functions::operators::{list_of_numbers, of_list};
+use crate::datafusion::functions::operators::{OF_ONE_TYPE, list_of_numbers, of_list};
 use crate::datafusion::functions::untyped::is_untyped;
+use crate::datafusion::functions::uuid_in;
 
 /// The plan with such columns in their common types.
 pub(in crate::datafusion) fn united(plan: LogicalPlan) -> Result<LogicalPlan> {
     let mut changed = false;
     let of_insert = values_of_insert(&plan).map(|values| Arc::clone(&values.schema));
     let plan = plan.transform_up_with_subqueries(|node| {
-        let literals = with_typed_results(node)?;
+        let literals = with_typed_literals(node)?;
         changed |= literals.transformed;
         let typed = of_expressions(literals.data, changed)?;
         changed |= typed.transformed;
@@ -44,49 +46,93 @@ pub(in crate::datafusion) fn united(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(plan.data)
 }
 
-/// A node whose literals among the results of CASE have the type of the other results.
-fn with_typed_results(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+/// What literals without a type are read as.
+enum ReadAs {
+    Type(DataType),
+    /// A text that is a UUID.
+    Uuid,
+}
+
+impl ReadAs {
+    fn cast(&self, literal: Expr) -> Expr {
+        match self {
+            Self::Type(to) => Expr::Cast(Cast::new(Box::new(literal), to.clone())),
+            Self::Uuid => uuid_in::function().call(vec![literal]),
+        }
+    }
+}
+
+/// A node whose literals in CASE, COALESCE and the like have the type of the values beside them.
+fn with_typed_literals(node: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let mut found = false;
     node.apply_expressions(|expr| {
-        found = found || expr.exists(|part| Ok(matches!(part, Expr::Case(case) if results(case).any(is_untyped))))?;
+        found = found || expr.exists(|part| Ok(values(part).iter().any(|value| is_untyped(value))))?;
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
-    if !found {
-        return Ok(Transformed::no(node));
-    }
-    let schema = merge_schema(&node.inputs());
+    let input = match node.inputs()[..] {
+        [input] if found => input.clone(),
+        _ => return Ok(Transformed::no(node)),
+    };
     let names = NamePreserver::new(&node);
     node.map_expressions(|expr| {
         let name = names.save(&expr);
-        let typed = expr.transform_up(|part| {
-            let Expr::Case(mut case) = part else { return Ok(Transformed::no(part)) };
-            let types = results(&case).filter(|result| !is_untyped(result)).map(|result| result.get_type(&schema));
-            let of = types.collect::<Result<Vec<_>>>().ok().and_then(|types| of_literals(&types));
-            let mut changed = false;
-            if let Some(of) = of {
-                let results = case.when_then_expr.iter_mut().map(|(_, result)| result).chain(&mut case.else_expr);
-                for result in results.filter(|result| is_untyped(result)) {
-                    let literal = std::mem::take(result.as_mut());
-                    **result = Expr::Cast(Cast::new(Box::new(literal), of.clone()));
-                    changed = true;
-                }
+        let typed = expr.transform_up(|mut part| {
+            let list = values(&part);
+            let read_as = if list.iter().any(|value| is_untyped(value)) { read_as(&list, &input) } else { None };
+            let Some(read_as) = read_as else { return Ok(Transformed::no(part)) };
+            for value in values_mut(&mut part).into_iter().filter(|value| is_untyped(value)) {
+                *value = read_as.cast(std::mem::take(value));
             }
-            Ok(Transformed::new_transformed(Expr::Case(case), changed))
+            Ok(Transformed::yes(part))
         })?;
         Ok(typed.update_data(|expr| name.restore(expr)))
     })
 }
 
-fn results(case: &Case) -> impl Iterator<Item = &Expr> {
-    case.when_then_expr.iter().map(|(_, result)| result).chain(&case.else_expr).map(AsRef::as_ref)
+/// The values that CASE, COALESCE and the like choose among; none of other expressions.
+fn values(expr: &Expr) -> Vec<&Expr> {
+    match expr {
+        Expr::Case(case) => {
+            let results = case.when_then_expr.iter().map(|(_, result)| result).chain(&case.else_expr);
+            results.map(AsRef::as_ref).collect()
+        }
+        Expr::ScalarFunction(call) if OF_ONE_TYPE.contains(&call.func.name()) => call.args.iter().collect(),
+        _ => Vec::new(),
+    }
 }
 
-/// The type that literals without one take beside values of these types; `None` where they are texts, and where they are read
-/// as truth values or arrays later on (`untyped`).
+fn values_mut(expr: &mut Expr) -> Vec<&mut Expr> {
+    match expr {
+        Expr::Case(case) => {
+            let results = case.when_then_expr.iter_mut().map(|(_, result)| result).chain(&mut case.else_expr);
+            results.map(AsMut::as_mut).collect()
+        }
+        Expr::ScalarFunction(call) => call.args.iter_mut().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// What literals among these are read as; `None` where they are texts, and where they are read as truth values or arrays later on
+/// (`untyped`).
+fn read_as(values: &[&Expr], input: &LogicalPlan) -> Option<ReadAs> {
+    let typed = || values.iter().filter(|value| !is_untyped(value));
+    if typed().any(|value| known_type(value, input).is_some_and(is_uuid)) {
+        return Some(ReadAs::Uuid);
+    }
+    let types: Vec<_> = typed().map(|value| value.get_type(input.schema())).collect::<Result<_>>().ok()?;
+    let of = of_literals(&types).filter(|of| !matches!(of, DataType::Boolean | DataType::List(_)));
+    of.map(ReadAs::Type)
+}
+
+fn is_uuid((known, is_array): (&BuiltinType, bool)) -> bool {
+    known.name == "uuid" && !is_array
+}
+
+/// The type that literals without one take beside values of these types; `None` where they are texts.
 fn of_literals(types: &[DataType]) -> Option<DataType> {
     let known = || types.iter().filter(|known| !known.is_null());
     let first = known().next()?;
-    if matches!(first, DataType::Boolean | DataType::List(_)) || known().any(DataType::is_string) {
+    if known().any(DataType::is_string) {
         return None;
     }
     if known().all(|other| other == first) {
@@ -148,7 +194,7 @@ fn of_expressions(node: LogicalPlan, changed: bool) -> Result<Transformed<Logica
 
 fn of_union(union: Union) -> Result<Transformed<LogicalPlan>> {
     let columns = union.schema.fields().len();
-    let commons: Vec<Option<DataType>> = (0..columns)
+    let commons: Vec<Option<ReadAs>> = (0..columns)
         .map(|column| {
             let typed = || union.inputs.iter().filter(|input| !shows_unknown(input, column));
             let types = typed().map(|input| Some(input.schema().fields().get(column)?.data_type().clone()));
@@ -157,7 +203,10 @@ fn of_union(union: Union) -> Result<Transformed<LogicalPlan>> {
                 input.schema().field(column).data_type().is_string() && shows_unknown(input, column)
             };
             let has_literals = union.inputs.iter().any(is_literal);
-            common(&types).or_else(|| of_literals(&types).filter(|_| has_literals))
+            if has_literals && typed().any(|input| column_of_known_type(input, column).is_some_and(is_uuid)) {
+                return Some(ReadAs::Uuid);
+            }
+            common(&types).or_else(|| of_literals(&types).filter(|_| has_literals)).map(ReadAs::Type)
         })
         .collect();
     if commons.iter().all(Option::is_none) {
@@ -172,28 +221,35 @@ fn of_union(union: Union) -> Result<Transformed<LogicalPlan>> {
     }
     let inputs = union.inputs.into_iter().map(|input| {
         let schema = Arc::clone(input.schema());
-        let exprs = schema.columns().into_iter().zip(&commons).map(|(column, common)| match common {
-            Some(common) => {
-                let (relation, name) = (column.relation.clone(), column.name.clone());
-                let own = schema.field_from_column(&column)?.data_type();
-                let is_number = |known: &DataType| known.is_null() || known.is_floating() || is_exact(known);
-                let column = Expr::Column(column);
-                let cast = if is_number(own) && is_number(common) {
-                    cast_number(column, common, &schema)?
-                } else if own == common || own.is_null() {
-                    column
-                } else {
-                    Expr::Cast(Cast::new(Box::new(column), common.clone()))
-                };
-                Ok(cast.alias_qualified(relation, name))
-            }
-            None => Ok(Expr::Column(column)),
+        let exprs = schema.columns().into_iter().zip(&commons).enumerate().map(|(at, (column, common))| {
+            let Some(common) = common else { return Ok(Expr::Column(column)) };
+            let (relation, name) = (column.relation.clone(), column.name.clone());
+            let column = Expr::Column(column);
+            let cast = match common {
+                ReadAs::Uuid if !shows_unknown(&input, at) => column,
+                ReadAs::Uuid => common.cast(column),
+                ReadAs::Type(to) => in_type(column, to, &schema)?,
+            };
+            Ok(cast.alias_qualified(relation, name))
         });
         let exprs = exprs.collect::<Result<Vec<_>>>()?;
-        Ok(Arc::new(LogicalPlanBuilder::from(input).project(exprs)?.build()?))
+        Ok(Arc::new(LogicalPlanBuilder::from(Arc::unwrap_or_clone(input)).project(exprs)?.build()?))
     });
     let union = Union::try_new_with_loose_types(inputs.collect::<Result<_>>()?)?;
     Ok(Transformed::yes(LogicalPlan::Union(union)))
+}
+
+/// `expr` in a type that it has in common with others.
+fn in_type(expr: Expr, to: &DataType, schema: &DFSchema) -> Result<Expr> {
+    let is_number = |known: &DataType| known.is_null() || known.is_floating() || is_exact(known);
+    let own = expr.get_type(schema)?;
+    Ok(if is_number(&own) && is_number(to) {
+        cast_number(expr, to, schema)?
+    } else if own == *to || own.is_null() {
+        expr
+    } else {
+        Expr::Cast(Cast::new(Box::new(expr), to.clone()))
+    })
 }
 
 /// The values that an INSERT itself has: they are of the types of its columns.
@@ -227,7 +283,9 @@ fn of_values(values: Values) -> Result<Transformed<LogicalPlan>> {
     };
     let mut commons = Vec::with_capacity(values.schema.fields().len());
     for (column, field) in values.schema.fields().iter().enumerate() {
-        let may_be_mixed = is_exact(field.data_type()) || field.data_type().is_floating();
+        // Dates and timestamps have become nanoseconds.
+        let are_moments = matches!(field.data_type(), DataType::Timestamp(TimeUnit::Nanosecond, _));
+        let may_be_mixed = is_exact(field.data_type()) || field.data_type().is_floating() || are_moments;
         if !may_be_mixed || !values.values.iter().any(|row| matches!(row[column], Expr::Cast(_))) {
             commons.push(None);
             continue;
@@ -235,15 +293,15 @@ fn of_values(values: Values) -> Result<Transformed<LogicalPlan>> {
         let types = values.values.iter().map(|row| own(&row[column])).collect::<Result<Vec<_>>>()?;
         // Casts to a type that the planner does not make of these are the statement's own, such as `2.5::int`.
         let is_planned = planned(&types).as_ref() == Some(field.data_type());
-        commons.push(of_list(&types).filter(|common| is_planned && common != field.data_type()));
+        commons.push(common(&types).filter(|common| is_planned && common != field.data_type()));
     }
     if commons.iter().all(Option::is_none) {
         return Ok(Transformed::no(LogicalPlan::Values(values)));
     }
     let rows = values.values.into_iter().map(|row| {
         let row = row.into_iter().zip(&commons).map(|(expr, common)| match (expr, common) {
-            (Expr::Cast(Cast { expr, .. }), Some(common)) => cast_number(*expr, common, &nothing),
-            (expr, Some(common)) => cast_number(expr, common, &nothing),
+            (Expr::Cast(Cast { expr, .. }), Some(common)) => in_type(*expr, common, &nothing),
+            (expr, Some(common)) => in_type(expr, common, &nothing),
             (expr, None) => Ok(expr),
         });
         row.collect::<Result<Vec<_>>>()

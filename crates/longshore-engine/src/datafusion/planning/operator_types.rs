@@ -18,6 +18,7 @@ use crate::datafusion::errors::external;
 use crate::datafusion::functions::no_function;
 use crate::datafusion::functions::shifted::COMPUTED;
 use crate::datafusion::type_name::type_name;
+use crate::sql::arrays::{ALL_OF, ANY_OF};
 use crate::sql::numbers::{DISTINCT, NOT_DISTINCT};
 use crate::{Error, ErrorKind};
 
@@ -49,6 +50,17 @@ pub(super) fn check_part(part: &Expr, schema: &DFSchema) -> Result<()> {
         }
         Expr::Like(like) => check(&like.expr, &BinaryOperator::PGLikeMatch, &like.pattern, schema),
         Expr::WindowFunction(call) => check_default(call, schema),
+        Expr::ScalarFunction(call) if [ANY_OF, ALL_OF].contains(&call.func.name()) => {
+            let [_, value, array] = call.args.as_slice() else { return Ok(()) };
+            match (type_of_operand(value, schema), type_of_operand(array, schema)) {
+                (Some(value), Some(DataType::List(item)))
+                    if !item.data_type().is_null() && !matches!(item.data_type(), DataType::List(_)) =>
+                {
+                    check_types(&value, &BinaryOperator::Eq, item.data_type())
+                }
+                _ => Ok(()),
+            }
+        }
         Expr::Case(Case { expr: None, when_then_expr, .. }) => {
             when_then_expr.iter().try_for_each(|(when, _)| check_truth(when, "CASE/WHEN", schema))
         }

@@ -7,12 +7,14 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, Result, internal_datafusion_err};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::{Expr, ExprSchemable, Operator, ScalarUDF};
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable, Operator, ScalarUDF};
 use sqlparser::ast::BinaryOperator;
 use std::sync::Arc;
 
+use crate::datafusion::functions::time::kinds::{Kind, time_kind};
 use crate::datafusion::functions::time::rewrite::compared;
-use crate::datafusion::functions::time::{call, extract, kinds::time_kind};
+use crate::datafusion::functions::time::{call, extract};
+use crate::datafusion::functions::untyped::is_untyped;
 
 /// Puts functions in the place of such operators.
 #[derive(Debug)]
@@ -65,9 +67,19 @@ impl ExprPlanner for TimeOperators {
         if !is_time(&left) && !is_time(&right) {
             return Ok(PlannerResult::Original(expr));
         }
-        let RawBinaryExpr { op, left, right } = expr;
+        let is_of_day =
+            |known: &Option<DataType>| matches!(known.as_ref().and_then(time_kind), Some(Kind::Time | Kind::TimeTz));
+        let (is_after_time, is_before_time) = (is_of_day(&left), is_of_day(&right));
+        let RawBinaryExpr { op, mut left, mut right } = expr;
         match operator {
             Own::Arithmetic(name) => {
+                // What is added to a time is an interval, unless it has a type that says otherwise.
+                let interval = |literal: Expr| Expr::Cast(Cast::new(Box::new(literal), Kind::Interval.data_type()));
+                if name == "+" && is_after_time && is_untyped(&right) {
+                    right = interval(right);
+                } else if name == "+" && is_before_time && is_untyped(&left) {
+                    left = interval(left);
+                }
                 let planned = call(name, vec![left, right]);
                 planned.map(PlannerResult::Planned).ok_or_else(|| internal_datafusion_err!("no operator {name}"))
             }

@@ -86,13 +86,17 @@ impl ExprPlanner for NumericOperators {
     }
 }
 
-/// Operands of which one is a text that is written, and the other a number: the text is a number of the same type.
+/// Operands of which one is a text that is written, and the other a number: the text is a number of the same type, of a DECIMAL
+/// a NUMERIC.
 fn as_numbers(left: Expr, right: Expr, schema: &DFSchema) -> Result<(Expr, Expr)> {
     let is_written =
         |expr: &Expr| matches!(expr, Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Utf8View(Some(_)), _));
     let number = |expr: &Expr| {
         let known = expr.get_type(schema).ok()?;
-        (known.is_integer() || known.is_floating()).then_some(known)
+        match known {
+            DataType::Decimal128(..) => Some(data_type()),
+            known => (known.is_integer() || known.is_floating()).then_some(known),
+        }
     };
     if is_written(&left)
         && let Some(known) = number(&right)
