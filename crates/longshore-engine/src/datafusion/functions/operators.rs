@@ -16,7 +16,7 @@ use datafusion::logical_expr::expr::{
     AggregateFunction, Between, InList, InSubquery, ScalarFunction, WindowFunction, WindowFunctionDefinition,
 };
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
-use datafusion::logical_expr::{BinaryExpr, Case, Cast, Expr, ExprSchemable, LogicalPlanBuilder, Operator};
+use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPlanBuilder, Operator};
 
 use super::anything::cast_as_written;
 use super::casts::{self, cast_number};
@@ -25,7 +25,6 @@ use super::exact::functions::{LARGER, SMALLER, function};
 use super::exact::operators::operand;
 use super::json_types::is_jsonb;
 use super::keys::{self, array_key, has_key};
-use super::nested_casts::NestedCasts;
 use super::numeric::keys::key;
 use super::numeric::values::Numbers;
 use super::numeric::{data_type, is_exact, is_numeric};
@@ -71,9 +70,9 @@ impl FunctionRewrite for PostgresOperators {
                 None => Ok(Transformed::no(Expr::Like(like))),
             },
             Expr::Between(between) => self::between(between, schema),
-            Expr::InList(list) => in_list(list, schema),
+            Expr::InList(list) => in_list(list, schema, config),
             Expr::InSubquery(subquery) => in_subquery(subquery, schema),
-            Expr::Case(case) => self::case(case, schema),
+            Expr::Case(case) => self::case(case, schema, config),
             Expr::AggregateFunction(AggregateFunction { func, mut params }) => {
                 let is_sum = ["sum", "avg"].contains(&func.name());
                 let changed =
@@ -84,7 +83,7 @@ impl FunctionRewrite for PostgresOperators {
             Expr::WindowFunction(call) => with_default(call, schema, config),
             Expr::ScalarFunction(call) if OF_ONE_TYPE.contains(&call.func.name()) => {
                 let ScalarFunction { func, args } = call;
-                let (args, literals_changed) = with_typed_literals(args, schema)?;
+                let (args, literals_changed) = with_typed_literals(args, schema, config)?;
                 let (args, changed) = united(args, of_list, schema)?;
                 let changed = changed || literals_changed;
                 if let ("nullif", [value, other]) = (func.name(), &args[..])
@@ -108,8 +107,8 @@ impl FunctionRewrite for PostgresOperators {
     }
 }
 
-/// Values of one list, of which texts without a type are truth values, JSON or arrays where all others are.
-fn with_typed_literals(exprs: Vec<Expr>, schema: &DFSchema) -> Result<(Vec<Expr>, bool)> {
+/// Values of one list, of which texts without a type have that of the others where `DataFusion` would not find it.
+fn with_typed_literals(exprs: Vec<Expr>, schema: &DFSchema, config: &ConfigOptions) -> Result<(Vec<Expr>, bool)> {
     if !exprs.iter().any(is_untyped) {
         return Ok((exprs, false));
     }
@@ -123,8 +122,7 @@ fn with_typed_literals(exprs: Vec<Expr>, schema: &DFSchema) -> Result<(Vec<Expr>
         if let Some(none) = empty_array(&expr, &of) {
             return Ok(none);
         }
-        let cast = Expr::Cast(Cast::new(Box::new(expr), of.clone()));
-        Ok(NestedCasts::cast(cast, schema)?.data)
+        cast_as_written(expr, of.clone(), schema, config)
     };
     Ok((exprs.into_iter().map(cast).collect::<Result<_>>()?, true))
 }
@@ -357,13 +355,13 @@ fn between(between: Between, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(if changed { Transformed::yes(between) } else { Transformed::no(between) })
 }
 
-fn in_list(list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn in_list(list: InList, schema: &DFSchema, config: &ConfigOptions) -> Result<Transformed<Expr>> {
     let InList { expr, list, negated } = list;
     // A list of one is a comparison.
     let common = if list.len() == 1 { of_comparisons } else { of_floats };
     let mut exprs = vec![*expr];
     exprs.extend(list);
-    let (exprs, literals_changed) = with_typed_literals(exprs, schema)?;
+    let (exprs, literals_changed) = with_typed_literals(exprs, schema, config)?;
     let (mut exprs, mut changed) = united(exprs, common, schema)?;
     changed |= literals_changed;
     changed |= keyed(&mut exprs, schema)?;
@@ -404,7 +402,7 @@ fn in_subquery(subquery: InSubquery, schema: &DFSchema) -> Result<Transformed<Ex
 }
 
 /// CASE, whose results have one type, and so have its operand and what it is compared with.
-fn case(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn case(case: Case, schema: &DFSchema, config: &ConfigOptions) -> Result<Transformed<Expr>> {
     let Case { expr, when_then_expr, else_expr } = case;
     let (mut whens, thens): (Vec<Expr>, Vec<Expr>) =
         when_then_expr.into_iter().map(|(when, then)| (*when, *then)).unzip();
@@ -424,7 +422,7 @@ fn case(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let mut results = thens;
     let has_else = else_expr.is_some();
     results.extend(else_expr.map(|expr| *expr));
-    let (results, literals_changed) = with_typed_literals(results, schema)?;
+    let (results, literals_changed) = with_typed_literals(results, schema, config)?;
     let (mut results, results_changed) = united(results, of_list, schema)?;
     let else_expr = if has_else { results.pop().map(Box::new) } else { None };
     let when_then_expr = whens.into_iter().zip(results).map(|(when, then)| (Box::new(when), Box::new(then))).collect();
