@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field};
 use longshore_storage::{ColumnType, TimeType};
 
 /// Bytes that PostgreSQL counts beside a length or a precision in a type modifier.
-const MODIFIER_OFFSET: i32 = 4;
+pub(crate) const MODIFIER_OFFSET: i32 = 4;
 
 /// Among the metadata of a field of a result: the name of its type in `pg_type`, where Arrow's type does not tell it, as of an
 /// `oid` or a `name`.

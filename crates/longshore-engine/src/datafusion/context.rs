@@ -20,7 +20,7 @@ use super::execution::shared::Physical;
 use super::execution::sizes;
 use super::execution::spill::NamelessFiles;
 use super::functions;
-use super::functions::aggregates::ArrayExtremes;
+use super::functions::aggregates::{ArrayExtremes, ComputedDelimiters};
 use super::functions::anything::ArgumentsAsTexts;
 use super::functions::arrays::operators::ArrayOperators;
 use super::functions::casts::PostgresCasts;
@@ -137,6 +137,7 @@ fn first_planners() -> Vec<Arc<dyn ExprPlanner>> {
         Arc::new(JsonOperators::new()),
         Arc::new(ArrayOperators::new()),
         Arc::new(JsonAggregates),
+        Arc::new(ComputedDelimiters),
         Arc::new(TimeOperators::new()),
     ]
 }

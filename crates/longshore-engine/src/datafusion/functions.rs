@@ -31,7 +31,7 @@ pub(super) mod shifted;
 mod similar;
 pub(super) mod single_row;
 mod system;
-mod text;
+pub(super) mod text;
 pub(super) mod time;
 pub(super) mod untyped;
 pub(super) mod uuid_in;

@@ -35,6 +35,7 @@ pub(super) mod order;
 pub(super) mod origin;
 mod outer_names;
 pub(super) mod outer_types;
+mod padded_texts;
 pub(super) mod plan;
 pub(super) mod plan_cache;
 pub(super) mod planner;

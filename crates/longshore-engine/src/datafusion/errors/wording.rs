@@ -140,6 +140,9 @@ fn of_text(message: &str) -> Option<(ErrorKind, String)> {
             return Some((ErrorKind::TypeMismatch, text));
         }
     }
+    if message.starts_with("negative count not allowed") {
+        return Some((ErrorKind::Substring, "negative substring length not allowed".to_owned()));
+    }
     if message.starts_with("LIMIT must be >") {
         return Some((ErrorKind::Invalid, "LIMIT must not be negative".to_owned()));
     }

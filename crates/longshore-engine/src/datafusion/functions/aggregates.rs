@@ -1,8 +1,9 @@
 //! Aggregates (PostgreSQL's chapter 9.21) that `DataFusion` has not, or has otherwise: those over sorted values, those of
-//! pairs, the value beside the least or greatest other one, and the least or greatest array.
+//! pairs, texts that are joined, the value beside the least or greatest other one, and the least or greatest array.
 
 mod array_extremes;
 mod extremes;
+mod joined;
 mod ordered;
 mod pairs;
 mod sliding;
@@ -13,6 +14,7 @@ use datafusion::execution::{FunctionRegistry, SessionState};
 use datafusion::logical_expr::AggregateUDF;
 
 pub(in crate::datafusion) use array_extremes::ArrayExtremes;
+pub(in crate::datafusion) use joined::ComputedDelimiters;
 use extremes::Extreme;
 use ordered::{Measure, Ordered};
 use pairs::OfPairs;
@@ -29,6 +31,7 @@ const ALIASES: [(&str, &[&str]); 5] = [
 
 /// Registers them.
 pub(in crate::datafusion) fn register(state: &mut SessionState) -> Result<()> {
+    state.register_udaf(joined::StringAgg::new().function().into())?;
     for (name, aliases) in ALIASES {
         let function = state.udaf(name)?.as_ref().clone().with_aliases(aliases.iter().copied());
         state.register_udaf(function.into())?;

@@ -23,7 +23,7 @@ use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 
 use super::nested::cast::cast_to;
 use super::nested::list_of;
-use super::numeric::is_exact;
+use super::numeric::is_number;
 use super::operators::of_list;
 use crate::datafusion::errors::external;
 use crate::{Error, ErrorKind};
@@ -47,7 +47,6 @@ pub(in crate::datafusion) fn functions() -> impl Iterator<Item = ScalarUDF> {
 
 /// The common type of elements: numbers and dates widen, and anything else becomes what the array has.
 fn common_type(own: &DataType, other: &DataType) -> DataType {
-    let is_number = |known: &DataType| known.is_floating() || is_exact(known);
     match (own, other) {
         (DataType::Null, other) => other.clone(),
         (own, other) if is_number(own) && is_number(other) => of_list(&[own.clone(), other.clone()])

@@ -34,6 +34,11 @@ pub(in crate::datafusion) fn is_exact(data_type: &DataType) -> bool {
     data_type.is_integer() || data_type.is_decimal() || is_numeric(data_type)
 }
 
+/// Whether values of a type are numbers, exact ones or floats.
+pub(in crate::datafusion) fn is_number(data_type: &DataType) -> bool {
+    data_type.is_floating() || is_exact(data_type)
+}
+
 /// Among the metadata of a field that a cast names: the precision and the scale of a NUMERIC, with a comma between them.
 const LIMIT: &str = "longshore.numeric";
 

@@ -27,7 +27,7 @@ use super::json_types::is_jsonb;
 use super::keys::{self, array_key, has_key};
 use super::numeric::keys::key;
 use super::numeric::values::Numbers;
-use super::numeric::{data_type, is_exact, is_numeric};
+use super::numeric::{data_type, is_exact, is_number, is_numeric};
 use super::patterns::operators::{bytes_like, matching};
 use super::shifted::COMPUTED;
 use super::untyped::{as_truth, empty_array, is_untyped, type_of_literals};
@@ -74,6 +74,12 @@ impl FunctionRewrite for PostgresOperators {
             Expr::InSubquery(subquery) => in_subquery(subquery, schema),
             Expr::Case(case) => self::case(case, schema, config),
             Expr::AggregateFunction(AggregateFunction { func, mut params }) => {
+                if let ("string_agg", [value, delimiter]) = (func.name(), params.args.as_mut_slice())
+                    && is_untyped(delimiter)
+                    && value.get_type(schema)?.is_binary()
+                {
+                    *delimiter = cast_as_written(std::mem::take(delimiter), DataType::BinaryView, schema, config)?;
+                }
                 let is_sum = ["sum", "avg"].contains(&func.name());
                 let changed =
                     is_sum && params.args.iter_mut().fold(false, |changed, arg| of_one_scale(arg, schema) | changed);
@@ -152,16 +158,11 @@ fn with_default(mut call: Box<WindowFunction>, schema: &DFSchema, config: &Confi
     Ok(Transformed::new_transformed(Expr::WindowFunction(call), changed))
 }
 
-/// The elements of `ARRAY[...]` in one type, where one of them is NUMERIC.
+/// The elements of `ARRAY[...]` in one type, where they are numbers of several.
 fn elements_of_one_type(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let ScalarFunction { func, args } = call;
-    let (args, changed) = united(args, of_elements, schema)?;
+    let (args, changed) = united(args, of_list, schema)?;
     Ok(Transformed::new_transformed(Expr::ScalarFunction(ScalarFunction { func, args }), changed))
-}
-
-/// The type of the elements of an array, where it is not the one that `DataFusion` takes.
-pub(in crate::datafusion) fn of_elements(types: &[DataType]) -> Option<DataType> {
-    if types.iter().any(is_numeric) { of_list(types) } else { None }
 }
 
 /// CASE, COALESCE and the like of numbers of several types in the type of all of them.
@@ -261,7 +262,6 @@ fn computes(op: Operator) -> bool {
 
 /// The type in which two operands meet, where it is not the one that `DataFusion` takes.
 fn of_operands(left: &DataType, right: &DataType) -> Option<DataType> {
-    let is_number = |data_type: &DataType| data_type.is_floating() || is_exact(data_type);
     let meets = left != right && is_number(left) && is_number(right) && (left.is_floating() || right.is_floating());
     meets.then_some(DataType::Float64)
 }
@@ -293,7 +293,7 @@ fn of_floats(types: &[DataType]) -> Option<DataType> {
     let known = || types.iter().filter(|data_type| **data_type != DataType::Null);
     let is_mixed = known().any(|data_type| Some(data_type) != known().next());
     let has = |wanted: &DataType| known().any(|data_type| data_type == wanted);
-    if !is_mixed || !known().all(|data_type| data_type.is_floating() || is_exact(data_type)) {
+    if !is_mixed || !known().all(is_number) {
         return None;
     }
     [DataType::Float64, DataType::Float32].into_iter().find(has)

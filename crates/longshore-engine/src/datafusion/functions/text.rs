@@ -2,11 +2,14 @@
 
 mod cases;
 mod format;
+mod hash;
 mod identifiers;
 mod padding;
 mod parts;
 pub(in crate::datafusion) mod quote;
 mod unicode;
+
+pub(in crate::datafusion) use padding::rpad;
 
 use datafusion::arrow::array::AsArray;
 use datafusion::functions::string::{btrim, contains, ends_with};
@@ -21,6 +24,7 @@ pub(super) fn overloads() -> impl Iterator<Item = Overload> {
     GENERAL
         .iter()
         .chain(cases::OVERLOADS)
+        .chain(hash::OVERLOADS)
         .chain(padding::OVERLOADS)
         .chain(parts::OVERLOADS)
         .chain(unicode::OVERLOADS)
@@ -135,7 +139,7 @@ fn shown_parts<'a>(row: &Row<'a>, from: usize) -> impl Iterator<Item = &'a str> 
 fn chr(row: &Row<'_>) -> Result<Given, Error> {
     let number = row.int(0);
     if number < 0 {
-        return Err(Error::new(ErrorKind::TooLarge, "character number must be positive"));
+        return Err(Error::new(ErrorKind::Invalid, "character number must be positive"));
     }
     if number == 0 {
         return Err(Error::new(ErrorKind::TooLarge, "null character not permitted"));

@@ -20,6 +20,8 @@ impl ExprPlanner for TruthTexts {
             BinaryOperator::And | BinaryOperator::Or => (as_truth(left), as_truth(right)),
             BinaryOperator::StringConcat if is_untyped(&right) && is_bytes(&left, schema) => (left, as_bytes(right)),
             BinaryOperator::StringConcat if is_untyped(&left) && is_bytes(&right, schema) => (as_bytes(left), right),
+            BinaryOperator::StringConcat if is_null(&right) && is_truth(&left, schema) => (left, no_text()),
+            BinaryOperator::StringConcat if is_null(&left) && is_truth(&right, schema) => (no_text(), right),
             op if compares(op) && is_untyped(&right) && is_truth(&left, schema) => (left, as_truth(right)),
             op if compares(op) && is_untyped(&left) && is_truth(&right, schema) => (as_truth(left), right),
             _ => (left, right),
@@ -40,6 +42,14 @@ pub(in crate::datafusion) fn is_untyped(expr: &Expr) -> bool {
 
 fn is_truth(expr: &Expr, schema: &DFSchema) -> bool {
     expr.get_type(schema).is_ok_and(|known| known == DataType::Boolean)
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(ScalarValue::Null, _))
+}
+
+fn no_text() -> Expr {
+    Expr::Literal(ScalarValue::Utf8View(None), None)
 }
 
 fn is_bytes(expr: &Expr, schema: &DFSchema) -> bool {

@@ -16,7 +16,7 @@ use super::origin::{column_of_known_type, known_type, shows_unknown};
 use crate::builtin_types::BuiltinType;
 use crate::datafusion::functions::casts::cast_number;
 use crate::datafusion::functions::exact::operators::with_final_types;
-use crate::datafusion::functions::numeric::is_exact;
+use crate::datafusion::functions::numeric::is_number;
 use crate::datafusion::functions::operators::{OF_ONE_TYPE, list_of_numbers, of_list};
 use crate::datafusion::functions::untyped::is_untyped;
 use crate::datafusion::functions::uuid_in;
@@ -138,7 +138,6 @@ fn of_literals(types: &[DataType]) -> Option<DataType> {
     if known().all(|other| other == first) {
         return Some(first.clone());
     }
-    let is_number = |known: &DataType| known.is_floating() || is_exact(known);
     common(types).or_else(|| planned(types).filter(|_| known().all(is_number)))
 }
 
@@ -241,9 +240,8 @@ fn of_union(union: Union) -> Result<Transformed<LogicalPlan>> {
 
 /// `expr` in a type that it has in common with others.
 fn in_type(expr: Expr, to: &DataType, schema: &DFSchema) -> Result<Expr> {
-    let is_number = |known: &DataType| known.is_null() || known.is_floating() || is_exact(known);
     let own = expr.get_type(schema)?;
-    Ok(if is_number(&own) && is_number(to) {
+    Ok(if (own.is_null() || is_number(&own)) && is_number(to) {
         cast_number(expr, to, schema)?
     } else if own == *to || own.is_null() {
         expr
@@ -285,7 +283,7 @@ fn of_values(values: Values) -> Result<Transformed<LogicalPlan>> {
     for (column, field) in values.schema.fields().iter().enumerate() {
         // Dates and timestamps have become nanoseconds.
         let are_moments = matches!(field.data_type(), DataType::Timestamp(TimeUnit::Nanosecond, _));
-        let may_be_mixed = is_exact(field.data_type()) || field.data_type().is_floating() || are_moments;
+        let may_be_mixed = is_number(field.data_type()) || are_moments;
         if !may_be_mixed || !values.values.iter().any(|row| matches!(row[column], Expr::Cast(_))) {
             commons.push(None);
             continue;

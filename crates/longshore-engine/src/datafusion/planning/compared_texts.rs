@@ -18,6 +18,7 @@ use longshore_storage::{ColumnType, Uuid};
 use longshore_value::text::trim_char;
 
 use super::origin::{column_type, gives_uuid};
+use crate::builtin_types::PG_TYPE;
 use crate::datafusion::functions::nested::list_of;
 use crate::datafusion::functions::nested_casts::cast;
 use crate::datafusion::functions::uuid_in;
@@ -97,6 +98,9 @@ pub(in crate::datafusion) fn compare_texts(
     let form = |expr: &Expr| match expr {
         Expr::Column(column) => form(column),
         Expr::ScalarFunction(call) if gives_uuid(call.name()) => Some(TextForm::Uuid),
+        Expr::Cast(cast) if cast.field.metadata().get(PG_TYPE).is_some_and(|name| name == "bpchar") => {
+            Some(TextForm::Char)
+        }
         _ => None,
     };
     expr.transform_up(|part| {

@@ -6,7 +6,7 @@
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinType, Result};
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::cast_types;
 use super::function_types;
@@ -46,6 +46,15 @@ pub(super) fn check(plan: &LogicalPlan) -> Result<()> {
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(())
+}
+
+/// Refuses rows of VALUES with a column whose types do not match.
+pub(super) fn check_rows(rows: &[Vec<Expr>]) -> Result<()> {
+    let nothing = LogicalPlanBuilder::empty(false).build()?;
+    let columns = rows.first().map_or(0, Vec::len);
+    (0..columns).try_for_each(|at| {
+        check_list("VALUES", rows.iter().filter_map(|row| row.get(at)).map(|value| known_type(value, &nothing)))
+    })
 }
 
 fn check_part(part: &Expr, input: &LogicalPlan) -> Result<TreeNodeRecursion> {

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{Aggregate, Distinct, Expr, ExprSchemable, JoinTyp
 use longshore_storage::ColumnType;
 
 use super::names::name_of;
-use crate::builtin_types::{BuiltinType, PG_MODIFIER, PG_TYPE, TypeId, modifier};
+use crate::builtin_types::{BuiltinType, MODIFIER_OFFSET, PG_MODIFIER, PG_TYPE, TypeId, modifier};
 use crate::catalog::{Catalog, Entry, ObjectId};
 use crate::datafusion::functions::shifted::COMPUTED;
 use crate::datafusion::scan::table::RelationTable;
@@ -137,6 +137,14 @@ fn known(told: Option<Told>, data_type: &DataType) -> Option<(&'static BuiltinTy
     }
     let told = told.and_then(|told| BuiltinType::told(&told.name, data_type));
     Some(told.unwrap_or_else(|| BuiltinType::of_values(data_type)))
+}
+
+/// The length of values of CHAR(n).
+pub(super) fn char_length(expr: &Expr, input: &LogicalPlan) -> Option<i32> {
+    told_of(expr, input).and_then(|told| {
+        let length = told.modifier - MODIFIER_OFFSET;
+        (told.name == "bpchar" && length > 0).then_some(length)
+    })
 }
 
 /// The same of an expression over the columns of `input`.

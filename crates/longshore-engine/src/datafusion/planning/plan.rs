@@ -26,6 +26,7 @@ use super::null_logic::with_null_logic;
 use super::nullable_subqueries::with_nullable_subqueries;
 use super::order::with_order;
 use super::outer_types;
+use super::padded_texts::with_padded_texts;
 use super::planner::{Optimized, Planner};
 use super::shown_oids::{with_names, with_shown_columns};
 use super::type_calls::with_told_types;
@@ -77,6 +78,7 @@ impl Planner {
         let plan = with_names(self, plan)
             .and_then(with_nullable_subqueries)
             .and_then(with_compared_texts)
+            .and_then(with_padded_texts)
             .and_then(with_enums)
             .and_then(with_told_types)
             .and_then(with_multisets)

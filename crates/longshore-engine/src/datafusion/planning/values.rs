@@ -6,18 +6,19 @@
 use std::mem;
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::{Field, FieldRef};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
 use datafusion::logical_expr::{self, Cast, ExprSchemable, LogicalPlanBuilder};
 use sqlparser::ast::{Expr, Parens, Query, SetExpr, TableFactor};
 
+use super::matched_types;
 use crate::builtin_types::PG_TYPE;
 use crate::datafusion::functions::casts::cast_number;
 use crate::datafusion::functions::enums::ENUM;
 use crate::datafusion::functions::nested::text_out::is_nested;
 use crate::datafusion::functions::nested_casts;
-use crate::datafusion::functions::numeric::{data_type, is_exact, is_numeric};
+use crate::datafusion::functions::numeric::{data_type, is_number, is_numeric};
 use crate::datafusion::functions::operators::of_list;
 
 /// Plans VALUES in FROM.
@@ -41,7 +42,9 @@ impl RelationPlanner for ValuesInFrom {
             let values = row.content.into_iter().map(|value| context.sql_to_expr(value, &no_columns));
             values.collect::<Result<Vec<_>>>()
         });
-        let rows = numbers_as_numeric(texts_as_others(rows.collect::<Result<Vec<_>>>()?))?;
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        matched_types::check_rows(&rows)?;
+        let rows = numbers_as_numeric(texts_as_others(rows))?;
         let rows = of_one_type_each(rows)?;
         let plan = LogicalPlanBuilder::values(rows)?.build()?;
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias.take()))))
@@ -73,7 +76,6 @@ fn numbers_as_numeric(mut rows: Vec<Vec<logical_expr::Expr>>) -> Result<Vec<Vec<
     for column in 0..columns {
         let types = rows.iter().filter_map(|row| row.get(column)?.get_type(&nothing).ok());
         let types: Vec<_> = types.filter(|known| !known.is_null() && !known.is_string()).collect();
-        let is_number = |known: &DataType| is_exact(known) || known.is_floating();
         if !types.iter().any(is_numeric) || !types.iter().all(is_number) {
             continue;
         }

@@ -6,7 +6,7 @@ use datafusion::functions_nested::make_array::MakeArray;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature};
 
 use crate::datafusion::functions::nested::list_of;
-use crate::datafusion::functions::operators::of_elements;
+use crate::datafusion::functions::operators::of_list;
 
 /// `DataFusion`'s function, with the type that such elements have; they are cast to it before (`functions::operators`).
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -30,11 +30,11 @@ impl ScalarUDFImpl for ArrayLiteral {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        if of_elements(types).is_some() { Ok(types.to_vec()) } else { self.0.coerce_types(types) }
+        if of_list(types).is_some() { Ok(types.to_vec()) } else { self.0.coerce_types(types) }
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        of_elements(types).map_or_else(|| self.0.return_type(types), |common| Ok(list_of(common)))
+        of_list(types).map_or_else(|| self.0.return_type(types), |common| Ok(list_of(common)))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

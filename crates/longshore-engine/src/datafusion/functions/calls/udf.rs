@@ -60,7 +60,7 @@ impl Hash for Function {
 }
 
 impl Function {
-    fn new(name: &'static str, overloads: Vec<Overload>) -> Self {
+    pub(in crate::datafusion::functions) fn new(name: &'static str, overloads: Vec<Overload>) -> Self {
         let is_volatile = overloads.iter().any(|overload| overload.volatility == Volatility::Volatile);
         let volatility = if is_volatile { Volatility::Volatile } else { overloads[0].volatility };
         Self { name, overloads, signature: Signature::user_defined(volatility) }

@@ -17,7 +17,7 @@ use super::floats;
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::numeric;
 use crate::datafusion::functions::numeric::values::{Operand, columnar, numerics, rows_of};
-use crate::datafusion::functions::numeric::{convert, data_type, failed, is_exact, is_numeric};
+use crate::datafusion::functions::numeric::{convert, data_type, failed, is_number, is_numeric};
 use crate::{Error, ErrorKind};
 
 /// What is made of numbers of any digits.
@@ -152,9 +152,8 @@ impl Math {
         let missing = || self.missing(types);
         let form = FORMS.iter().find(|form| form.name == self.name && form.arguments == types.len());
         let form = form.ok_or_else(missing)?;
-        let is_number =
-            |known: &DataType| is_exact(known) || known.is_floating() || known.is_string() || known.is_null();
-        if !types.iter().all(is_number) {
+        let may_be_number = |known: &DataType| is_number(known) || known.is_string() || known.is_null();
+        if !types.iter().all(may_be_number) {
             return Err(missing());
         }
         // The last argument is a number of places or of buckets.

@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
     Volatility,
 };
 
-use crate::datafusion::functions::numeric::{data_type, is_exact, is_numeric};
+use crate::datafusion::functions::numeric::{data_type, is_number, is_numeric};
 use crate::datafusion::functions::untyped::type_of_literals;
 
 /// The functions.
@@ -48,9 +48,8 @@ impl OfOneType {
 
     /// The type of the result, where NUMERIC is among these.
     fn of(types: &[DataType]) -> Option<DataType> {
-        let is_number =
-            |known: &DataType| is_exact(known) || known.is_floating() || known.is_string() || known.is_null();
-        if !types.iter().any(is_numeric) || !types.iter().all(is_number) {
+        let may_be_number = |known: &DataType| is_number(known) || known.is_string() || known.is_null();
+        if !types.iter().any(is_numeric) || !types.iter().all(may_be_number) {
             return None;
         }
         Some(if types.iter().any(DataType::is_floating) { DataType::Float64 } else { data_type() })
@@ -61,6 +60,12 @@ impl OfOneType {
         let time = types.iter().find(|known| known.is_temporal())?;
         let fits = |known: &DataType| known == time || known.is_string() || known.is_null();
         types.iter().all(fits).then(|| time.clone())
+    }
+
+    /// The one type of bytes among these, where all others are NULL.
+    fn of_bytes(types: &[DataType]) -> Option<DataType> {
+        let bytes = types.iter().find(|known| known.is_binary())?;
+        types.iter().all(|known| known == bytes || known.is_null()).then(|| bytes.clone())
     }
 
     /// The one type among these that literals without a type take on, where there are such.
@@ -87,8 +92,8 @@ impl ScalarUDFImpl for OfOneType {
         if Self::of(types).is_some() || Self::of_literals(types).is_some() {
             return Ok(types.to_vec());
         }
-        if let Some(time) = Self::of_time(types) {
-            return Ok(vec![time; types.len()]);
+        if let Some(common) = Self::of_time(types).or_else(|| Self::of_bytes(types)) {
+            return Ok(vec![common; types.len()]);
         }
         self.inner().coerce_types(types)
     }
