@@ -51,6 +51,8 @@ pub struct Prepared {
     pub(crate) secrets: Vec<String>,
     /// Whether it may ask for settings of the session.
     pub(crate) asks_for_settings: bool,
+    /// Whether values that are texts do not do for all of its parameters, once someone asked.
+    asks_for_types: OnceLock<bool>,
     /// What it does to its session, if it is about that.
     pub(crate) of_session: Option<Box<OfSession>>,
 }
@@ -118,6 +120,7 @@ impl Prepared {
             allowed: Mutex::default(),
             secrets,
             asks_for_settings,
+            asks_for_types: OnceLock::new(),
             of_session: None,
         })
     }
@@ -255,6 +258,13 @@ impl Prepared {
     #[must_use]
     pub fn parameters(&self) -> usize {
         self.parameters
+    }
+
+    /// Whether parameters must have types before their values are given as texts: `LIMIT $1` takes no text. Their types are those
+    /// that were declared or that [`crate::Session::describe`] finds.
+    #[must_use]
+    pub fn asks_for_types(&self) -> bool {
+        *self.asks_for_types.get_or_init(|| parameters::ask_for_types(&self.statement))
     }
 
     pub(crate) fn check_count(&self, given: usize) -> Result<(), Error> {

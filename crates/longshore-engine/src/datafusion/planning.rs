@@ -36,6 +36,7 @@ pub(super) mod origin;
 mod outer_names;
 pub(super) mod outer_types;
 mod padded_texts;
+pub(super) mod parameter_types;
 pub(super) mod plan;
 pub(super) mod plan_cache;
 pub(super) mod planner;

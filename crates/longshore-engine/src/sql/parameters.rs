@@ -9,7 +9,10 @@ use std::sync::LazyLock;
 use longshore_load::DateTimeFormat;
 use longshore_storage::{ColumnType, Datum, Uuid};
 use longshore_value::decimal;
-use sqlparser::ast::{DataType, Expr, Statement, Value, Visitor, VisitorMut};
+use sqlparser::ast::{
+    DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, LimitClause, Query, Statement, UnaryOperator,
+    Value, Visitor, VisitorMut,
+};
 
 use crate::Error;
 use crate::sql::build;
@@ -53,6 +56,58 @@ fn placeholder(expr: &Expr) -> Option<&str> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// Whether a value that is given as a text without a type may not do for a parameter of `statement`: one that is an argument of a
+/// function, or a number of rows.
+pub(crate) fn ask_for_types(statement: &Statement) -> bool {
+    Visit::visit(statement, &mut Asking).is_break()
+}
+
+/// Looks for parameters whose values are not read as literals are.
+struct Asking;
+
+impl Visitor for Asking {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let fetched = query.fetch.iter().filter_map(|fetch| fetch.quantity.as_ref());
+        let limited = match &query.limit_clause {
+            Some(LimitClause::LimitOffset { limit, offset, .. }) => {
+                [limit.as_ref(), offset.as_ref().map(|offset| &offset.value)]
+            }
+            Some(LimitClause::OffsetCommaLimit { offset, limit }) => [Some(limit), Some(offset)],
+            None => [None, None],
+        };
+        found(fetched.chain(limited.into_iter().flatten()))
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(call) => match &call.args {
+                FunctionArguments::List(list) => found(list.args.iter().filter_map(|arg| match arg {
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))
+                    | FunctionArg::Named { arg: FunctionArgExpr::Expr(arg), .. } => Some(arg),
+                    _ => None,
+                })),
+                _ => ControlFlow::Continue(()),
+            },
+            Expr::Substring { expr, substring_from, substring_for, .. } => found(
+                [Some(expr), substring_from.as_ref(), substring_for.as_ref()].into_iter().flatten().map(AsRef::as_ref),
+            ),
+            Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => found([expr.as_ref()]),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Breaks off where one of these is a parameter.
+fn found<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> ControlFlow<()> {
+    if exprs.into_iter().any(|expr| placeholder(expr).is_some()) {
+        ControlFlow::Break(())
+    } else {
+        ControlFlow::Continue(())
     }
 }
 

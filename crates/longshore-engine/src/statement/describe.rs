@@ -19,7 +19,7 @@ use crate::datafusion::Described;
 use crate::prepared::{OfSession, Prepared};
 use crate::sql::parameters::number_of;
 use crate::sql::visit::VisitMut;
-use crate::sql::{build, declared_types, headings, is_change, names, repeated, row_locks, types};
+use crate::sql::{build, declared_types, headings, is_change, names, repeated, row_locks, rows, types};
 use crate::transaction::Nature;
 use crate::{Description, Error, Outcome, ResultColumns, TypeId};
 
@@ -223,12 +223,13 @@ impl Describing<'_> {
     async fn update(&mut self, update: &Update) -> Result<Option<ResultColumns>, Error> {
         let TableFactor::Table { name, .. } = &update.table.relation else { return Err(refused("UPDATE of a query")) };
         let columns = self.columns(name)?;
-        self.assigned(&update.assignments, &columns);
+        let assignments = each_column(&update.assignments);
+        self.assigned(&assignments, &columns);
         let mut from = vec![update.table.clone()];
         if let Some(UpdateTableFromKind::BeforeSet(others) | UpdateTableFromKind::AfterSet(others)) = &update.from {
             from.extend(others.iter().cloned());
         }
-        let values = update.assignments.iter().filter(|set| !is_default(&set.value));
+        let values = assignments.iter().filter(|set| !is_default(&set.value));
         let values: Vec<SelectItem> = values.map(|set| SelectItem::UnnamedExpr(set.value.clone())).collect();
         if self.has_open_parameters() {
             self.found_in(values, from.clone(), update.selection.clone()).await?;
@@ -338,6 +339,29 @@ impl VisitorMut for ActionAsText {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Assignments to one column each.
+fn each_column(assignments: &[Assignment]) -> Vec<Assignment> {
+    let one = |place: &ObjectName, value| Assignment { target: AssignmentTarget::ColumnName(place.clone()), value };
+    let mut each = Vec::with_capacity(assignments.len());
+    for assignment in assignments {
+        match (&assignment.target, &assignment.value) {
+            (AssignmentTarget::Tuple(places), Expr::Subquery(query)) => {
+                let columns = places
+                    .iter()
+                    .enumerate()
+                    .map(|(number, place)| one(place, rows::column_of(query.as_ref().clone(), number, places.len())));
+                each.extend(columns);
+            }
+            (AssignmentTarget::Tuple(places), value) => {
+                let values = rows::parts(value).unwrap_or_default();
+                each.extend(places.iter().zip(values).map(|(place, value)| one(place, value)));
+            }
+            _ => each.push(assignment.clone()),
+        }
+    }
+    each
 }
 
 /// The OID of a type that was declared for a parameter.

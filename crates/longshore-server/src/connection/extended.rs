@@ -25,6 +25,8 @@ pub(super) struct Statement {
     word: String,
     /// `None` of what takes no parameters and is executed by its text.
     prepared: Option<Prepared>,
+    /// The same with types for all parameters, once they are known, if it needs them.
+    typed: OnceLock<Prepared>,
     /// The types that the client gave.
     types: Vec<u32>,
     parameters: OnceLock<Vec<u32>>,
@@ -54,6 +56,11 @@ enum State {
 }
 
 impl Statement {
+    /// What is executed, with values for its parameters.
+    fn prepared(&self) -> Option<&Prepared> {
+        self.typed.get().or(self.prepared.as_ref())
+    }
+
     fn is_empty(&self) -> bool {
         self.prepared.is_none() && statements(&self.sql).is_empty()
     }
@@ -112,9 +119,9 @@ impl Connection {
             let made = self.session.prepare_typed(&sql, &types);
             prepared = Some(made.map_err(|error| Told::from(error.in_statement(&sql)))?);
         }
-        let (parameters, columns) = (OnceLock::new(), OnceLock::new());
+        let (typed, parameters, columns) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         let entry = Mutex::default();
-        let statement = Statement { sql, word, prepared, types, parameters, columns, entry };
+        let statement = Statement { sql, word, prepared, typed, types, parameters, columns, entry };
         self.statements.insert(name, Arc::new(statement));
         backend::bare(&mut self.wire.out, backend::PARSE_COMPLETE);
         Ok(())
@@ -132,7 +139,7 @@ impl Connection {
         if !portal.is_empty() && self.portals.contains_key(&portal) {
             return Ok(Err(Told::error("42P03", format!("cursor \"{portal}\" already exists"))));
         }
-        let needed = statement.prepared.as_ref().map_or(0, Prepared::parameters);
+        let needed = statement.prepared().map_or(0, Prepared::parameters);
         if parameters.len() != needed {
             return Ok(Err(Told::error(
                 "08P01",
@@ -146,9 +153,13 @@ impl Connection {
             return Ok(Err(Told::error("08P01", "bind message has another number of formats than of parameters")));
         }
         let is_typed = |at: usize| statement.types.get(at).is_some_and(|oid| *oid != 0);
-        let needs_types = (0..needed).any(|at| parameter_formats.of(at) == Format::Binary && !is_typed(at));
-        if needs_types
-            && statement.parameters.get().is_none()
+        let is_open = |at: usize| !is_typed(at) && parameters[at].is_some();
+        let needs_types = || {
+            let asks = statement.prepared().is_some_and(Prepared::asks_for_types);
+            (0..needed).any(|at| is_open(at) && (asks || parameter_formats.of(at) == Format::Binary))
+        };
+        if statement.parameters.get().is_none()
+            && needs_types()
             && let Err(told) = self.describe(&statement).await?
         {
             return Ok(Err(told));
@@ -190,6 +201,11 @@ impl Connection {
                     *known = if *given == 0 { *known } else { *given };
                 }
                 // Others cannot have told before: this connection is the only one that asks.
+                if prepared.asks_for_types()
+                    && let Ok(typed) = self.session.prepare_typed(&statement.sql, &parameters)
+                {
+                    let _ = statement.typed.set(typed);
+                }
                 let _ = statement.parameters.set(parameters);
                 let _ = statement.columns.set(columns);
                 Ok(())
@@ -241,7 +257,7 @@ impl Connection {
         };
         let (statement, formats) = (Arc::clone(&portal.statement), portal.formats.clone());
         if statement.columns.get().is_none() {
-            let is_reading = match &statement.prepared {
+            let is_reading = match statement.prepared() {
                 Some(prepared) => !prepared.changes_rows(),
                 None => gives_rows(&statement.word) || statement.word == "FETCH",
             };
@@ -288,7 +304,7 @@ impl Connection {
         }
         let Self { wire, session, registered, portals, .. } = self;
         let Some(Portal { statement, values, .. }) = portals.get(name) else { return Ok(Err(no_portal(name))) };
-        let Some(prepared) = &statement.prepared else {
+        let Some(prepared) = statement.prepared() else {
             let statement = Arc::clone(statement);
             return self.execute_text(&statement.sql, &statement.word).await;
         };

@@ -5,5 +5,6 @@ mod changes;
 mod functions;
 mod itself;
 mod manual;
+mod parameters;
 mod postgres;
 mod regression;

@@ -14,8 +14,8 @@ use datafusion::execution::{FunctionRegistry, SessionState};
 use datafusion::logical_expr::AggregateUDF;
 
 pub(in crate::datafusion) use array_extremes::ArrayExtremes;
-pub(in crate::datafusion) use joined::ComputedDelimiters;
 use extremes::Extreme;
+pub(in crate::datafusion) use joined::ComputedDelimiters;
 use ordered::{Measure, Ordered};
 use pairs::OfPairs;
 use sliding::Sliding;

@@ -13,7 +13,7 @@ mod subscripts;
 mod to_string;
 
 pub(in crate::datafusion) use distinct::distinct;
-pub(in crate::datafusion) use elements::ORDINALS;
+pub(in crate::datafusion) use elements::{ELEMENTS, ORDINALS};
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use datafusion::arrow::datatypes::DataType;

@@ -85,7 +85,7 @@ impl WindowUDFImpl for Shifted {
 
 /// The type of values and defaults together. A literal without a type takes that of the values.
 fn common(value: &DataType, default: &DataType) -> Option<DataType> {
-    if *default == DataType::Utf8 {
+    if *default == DataType::Utf8 || default == value {
         return Some(value.clone());
     }
     type_union_resolution(&[value.clone(), default.clone()])

@@ -26,6 +26,9 @@ const WIDER: [&str; 7] = [
     "jsonb_to_recordset",
 ];
 
+/// A type, and whether it is that of arrays of it.
+type Known = (&'static BuiltinType, bool);
+
 /// Refuses a call of a function that PostgreSQL has, but not for such arguments.
 pub(super) fn check_call(call: &ScalarFunction, schema: &DFSchema) -> Result<()> {
     let name = call.func.name();
@@ -59,6 +62,41 @@ fn takes(signature: &Signature, types: &[Option<DataType>]) -> bool {
     let Some(rest) = variadic else { return false };
     let before = arguments.len() - 1;
     types.len() >= before && fit(&mut arguments[..before].iter().copied().chain(std::iter::repeat(*rest)))
+}
+
+/// The type of the argument at the place `at` of a call, of whose arguments some have these types: the one that PostgreSQL takes
+/// for a literal that has none.
+pub(super) fn wanted(name: &str, types: &[Option<DataType>], known: &[Option<Known>], at: usize) -> Option<Known> {
+    let fitting = signatures(name).iter().filter(|signature| takes(signature, types));
+    let argument = |signature: &Signature, at: usize| match (signature.arguments.get(at).copied(), signature.variadic) {
+        (Some(_), Some(rest)) | (None, Some(rest)) if at + 1 >= signature.arguments.len() => Some(rest),
+        (argument, _) => argument,
+    };
+    let exact = |signature: &Signature| {
+        let is_own = |(at, known): (usize, &Option<Known>)| {
+            known.is_some() && *known == argument(signature, at).and_then(BuiltinType::of_oid)
+        };
+        known.iter().enumerate().filter(|one| is_own(*one)).count()
+    };
+    let fitting: Vec<&Signature> = fitting.collect();
+    let most = fitting.iter().map(|signature| exact(signature)).max()?;
+    let best = fitting.into_iter().filter(|signature| exact(signature) == most);
+    let oids: Vec<u32> = best.filter_map(|signature| argument(signature, at)).collect();
+    // Of arrays of any elements, and of those elements, the other arguments tell.
+    let polymorphic = |oid: &u32| matches!(*oid, ANY_ARRAY | ANY_ELEMENT | ANY_COMPATIBLE | ANY_COMPATIBLE_ARRAY);
+    if oids.iter().any(polymorphic) {
+        let is_array = oids.iter().any(|oid| matches!(*oid, ANY_ARRAY | ANY_COMPATIBLE_ARRAY));
+        return known.iter().flatten().next().map(|(element, _)| (*element, is_array));
+    }
+    let candidates: Vec<Known> = oids.iter().filter_map(|oid| BuiltinType::of_oid(*oid)).collect();
+    let is_text = |(known, is_array): &Known| known.category == 'S' && !is_array;
+    let is_preferred =
+        |(known, is_array): &Known| matches!(known.name, "float8" | "timestamptz" | "interval" | "bool") && !is_array;
+    let found = candidates.iter().find(|known| is_text(known)).or_else(|| {
+        let is_one_kind = candidates.iter().all(|(known, _)| known.category == candidates[0].0.category);
+        candidates.iter().find(|known| is_preferred(known)).filter(|_| is_one_kind).or(candidates.first())
+    });
+    found.copied()
 }
 
 /// Whether a value of the type `known` becomes by itself one of the type of this OID; where that is a type of any elements,

@@ -94,12 +94,9 @@ fn check_list(list: &str, types: impl Iterator<Item = Known>) -> Result<()> {
     }
 }
 
-/// Types of one kind match.
-fn kind((known, is_array): (&BuiltinType, bool)) -> &str {
-    if is_array {
-        return "arrays";
-    }
-    match (known.category, known.name) {
+/// Types of one kind match, and arrays of them.
+fn kind((known, is_array): (&BuiltinType, bool)) -> (&str, bool) {
+    let of_values = match (known.category, known.name) {
         // What is told as `char` and what as `text` is not always the same here.
         ('S' | 'Z', _) => "texts",
         // The numbers of transactions are numbers to who asks system tables.
@@ -107,7 +104,8 @@ fn kind((known, is_array): (&BuiltinType, bool)) -> &str {
         ('D', "time" | "timetz") => "times",
         ('D', _) => "dates",
         (_, name) => name,
-    }
+    };
+    (of_values, is_array)
 }
 
 fn name((known, is_array): (&BuiltinType, bool)) -> String {

@@ -5,9 +5,11 @@
 //! parameters take the type of the other side. UUIDs and the values of ENUM types are texts to Arrow, and to this check.
 //! Not here: what the operators do (`functions`).
 
-use datafusion::arrow::datatypes::DataType;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::{DFSchema, DataFusionError, Result};
-use datafusion::logical_expr::expr::{Between, Case, InSubquery, WindowFunction};
+use datafusion::logical_expr::expr::{Between, Case, InSubquery, Placeholder, WindowFunction};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
 use sqlparser::ast::BinaryOperator;
@@ -15,6 +17,7 @@ use sqlparser::ast::BinaryOperator;
 use super::kinds::{Kind, becomes, element, kind, type_of_operand, unite};
 use super::origin::column_of_known_type;
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::nested::list_of;
 use crate::datafusion::functions::no_function;
 use crate::datafusion::functions::shifted::COMPUTED;
 use crate::datafusion::type_name::type_name;
@@ -27,10 +30,33 @@ use crate::{Error, ErrorKind};
 pub(in crate::datafusion) struct OperatorTypes;
 
 impl ExprPlanner for OperatorTypes {
-    fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+    fn plan_binary_op(&self, mut expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        if let Some(known) = type_of_operand(&expr.left, schema) {
+            give_type(&mut expr.right, &expr.op, &known);
+        } else if let Some(known) = type_of_operand(&expr.right, schema) {
+            give_type(&mut expr.left, &expr.op, &known);
+        }
         check(&expr.left, &expr.op, &expr.right, schema)?;
         Ok(PlannerResult::Original(expr))
     }
+}
+
+/// Gives a parameter without a type the one that it has beside an operand of the type `known`, where it would not be found.
+fn give_type(parameter: &mut Expr, op: &BinaryOperator, known: &DataType) {
+    let Expr::Placeholder(Placeholder { field: field @ None, .. }) = parameter else { return };
+    let is_own = matches!(kind(known), Some(Jsonb | Bytes | Array));
+    let data_type = match op {
+        BinaryOperator::StringConcat if is_own => known.clone(),
+        BinaryOperator::StringConcat => DataType::Utf8View,
+        BinaryOperator::HashArrow
+        | BinaryOperator::HashLongArrow
+        | BinaryOperator::HashMinus
+        | BinaryOperator::QuestionAnd
+        | BinaryOperator::QuestionPipe => list_of(DataType::Utf8View),
+        op if kind(known) == Some(Jsonb) && operands_of(op).is_some_and(Operands::are_of_jsonb) => known.clone(),
+        _ => return,
+    };
+    *field = Some(Arc::new(Field::new("parameter", data_type, true)));
 }
 
 /// Refuses comparisons that are not written as such, of which `part` may be one.
@@ -257,6 +283,13 @@ const OVERLAPPING: &[(Kind, Kind)] = &[(Array, Array)];
 const WITH_KEY: &[(Kind, Kind)] = &[(Jsonb, Text)];
 const WITH_KEYS: &[(Kind, Kind)] = &[(Jsonb, Array)];
 
+impl Operands {
+    /// Whether both operands may be JSONB.
+    fn are_of_jsonb(self) -> bool {
+        matches!(self, Self::Pairs(pairs) if pairs.contains(&(Jsonb, Jsonb)))
+    }
+}
+
 /// `None` of what is no operator of values.
 fn operands_of(op: &BinaryOperator) -> Option<Operands> {
     Some(Operands::Pairs(match op {
@@ -319,7 +352,7 @@ fn exists(operands: Operands, left: &DataType, right: &DataType) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::arrow::datatypes::{Field, TimeUnit};
+    use datafusion::arrow::datatypes::TimeUnit;
 
     use super::*;
 

@@ -12,6 +12,7 @@ use longshore_storage::ColumnType;
 use super::names::name_of;
 use crate::builtin_types::{BuiltinType, MODIFIER_OFFSET, PG_MODIFIER, PG_TYPE, TypeId, modifier};
 use crate::catalog::{Catalog, Entry, ObjectId};
+use crate::datafusion::functions::arrays::ELEMENTS;
 use crate::datafusion::functions::shifted::COMPUTED;
 use crate::datafusion::scan::table::RelationTable;
 
@@ -97,6 +98,16 @@ fn told(plan: &LogicalPlan, at: usize) -> Option<Told> {
         }
         LogicalPlan::Distinct(Distinct::On(on)) => return told_of(on.select_expr.get(at)?, &on.input),
         LogicalPlan::RecursiveQuery(query) => return told(&query.static_term, at),
+        LogicalPlan::Unnest(unnest) => {
+            let below = *unnest.dependency_indices.get(at)?;
+            let of_input = told(&unnest.input, below)?;
+            return Some(match of_input.name.strip_prefix('_') {
+                Some(element) if unnest.list_type_columns.iter().any(|(list, _)| *list == below) => {
+                    Told { name: element.to_owned(), ..of_input }
+                }
+                _ => of_input,
+            });
+        }
         LogicalPlan::Union(union) => {
             return told(union.inputs.iter().find(|input| !shows_unknown(input, at))?, at);
         }
@@ -176,7 +187,9 @@ fn told_of(expr: &Expr, input: &LogicalPlan) -> Option<Told> {
         Expr::ScalarFunction(call) if ["coalesce", "greatest", "least"].contains(&call.func.name()) => {
             of_values(&call.args, input)
         }
-        Expr::ScalarFunction(call) if call.func.name() == "nullif" => told_of(call.args.first()?, input),
+        Expr::ScalarFunction(call) if ["nullif", ELEMENTS].contains(&call.func.name()) => {
+            told_of(call.args.first()?, input)
+        }
         Expr::ScalarFunction(call) if call.func.name() == "make_array" => {
             let Told { name, .. } = of_values(&call.args, input)?;
             let name = if name.starts_with('_') { name } else { format!("_{name}") };
@@ -198,9 +211,14 @@ fn of_values<'a>(values: impl IntoIterator<Item = &'a Expr>, input: &LogicalPlan
 
 /// Whether a column of a plan shows a value of unknown type.
 pub(super) fn shows_unknown(plan: &LogicalPlan, at: usize) -> bool {
+    shown_value(plan, at).is_some_and(is_unknown)
+}
+
+/// The expression that a column of a plan shows, where it is one of a list.
+pub(super) fn shown_value(plan: &LogicalPlan, at: usize) -> Option<&Expr> {
     match plan {
-        LogicalPlan::Projection(projection) => projection.expr.get(at).is_some_and(is_unknown),
-        _ => false,
+        LogicalPlan::Projection(projection) => projection.expr.get(at),
+        _ => None,
     }
 }
 
@@ -213,7 +231,8 @@ fn is_unknown(expr: &Expr) -> bool {
     }
 }
 
-fn without_names(mut expr: &Expr) -> &Expr {
+/// An expression without the names that it is given.
+pub(super) fn without_names(mut expr: &Expr) -> &Expr {
     while let Expr::Alias(alias) = expr {
         expr = &alias.expr;
     }

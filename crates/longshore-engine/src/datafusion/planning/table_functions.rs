@@ -21,7 +21,7 @@ use sqlparser::ast::{
     TableAlias, TableAliasColumnDef, TableFactor,
 };
 
-use crate::datafusion::functions::arrays::ORDINALS;
+use crate::datafusion::functions::arrays::{ELEMENTS, ORDINALS};
 use crate::datafusion::functions::nested::text_out::is_wrapper;
 use crate::sql::set_functions::{UNNEST, is_set_returning};
 use crate::sql::set_returning::{ROWS_FROM, is_record_function};
@@ -98,7 +98,7 @@ fn calls(name: &ObjectName, args: Vec<FunctionArg>, alias: Option<&TableAlias>) 
         }
         let each = args.into_iter().map(|arg| match arg {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(array)) => {
-                Ok(Call { name: UNNEST.to_owned(), expr: build::call("array elements", vec![array]) })
+                Ok(Call { name: UNNEST.to_owned(), expr: build::call(ELEMENTS, vec![array]) })
             }
             other => plan_err!("unnest takes arrays, and not {other}"),
         });

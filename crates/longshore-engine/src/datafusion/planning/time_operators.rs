@@ -74,11 +74,18 @@ impl ExprPlanner for TimeOperators {
         match operator {
             Own::Arithmetic(name) => {
                 // What is added to a time is an interval, unless it has a type that says otherwise.
-                let interval = |literal: Expr| Expr::Cast(Cast::new(Box::new(literal), Kind::Interval.data_type()));
+                let cast = |literal: Expr, to| Expr::Cast(Cast::new(Box::new(literal), to));
+                let interval = |literal: Expr| cast(literal, Kind::Interval.data_type());
                 if name == "+" && is_after_time && is_untyped(&right) {
                     right = interval(right);
                 } else if name == "+" && is_before_time && is_untyped(&left) {
                     left = interval(left);
+                }
+                // What an interval is multiplied with or divided by is a number.
+                if ["*", "/"].contains(&name) && is_untyped(&right) {
+                    right = cast(right, DataType::Float64);
+                } else if name == "*" && is_untyped(&left) {
+                    left = cast(left, DataType::Float64);
                 }
                 let planned = call(name, vec![left, right]);
                 planned.map(PlannerResult::Planned).ok_or_else(|| internal_datafusion_err!("no operator {name}"))

@@ -10,7 +10,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result as Planned;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr::Placeholder;
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan};
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use longshore_storage::ColumnType;
 use sqlparser::ast::{DataType, Statement};
 
@@ -19,10 +19,11 @@ use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::complexity;
 use crate::datafusion::planning::long_statements::logical;
 use crate::datafusion::planning::origin;
+use crate::datafusion::planning::parameter_types::deduced;
 use crate::datafusion::planning::plan_cache::{rewritten, untyped, with_types, without_casts};
 use crate::datafusion::planning::planner::Planner;
 use crate::datafusion::request::ExecutionContext;
-use crate::sql::oid_casts;
+use crate::sql::{declared_types, oid_casts};
 use crate::{BuiltinType, Error, TypeId};
 
 /// What a query takes and gives.
@@ -41,62 +42,84 @@ impl Queries {
         declared: &[Option<DataType>],
         context: &ExecutionContext<'_>,
     ) -> Result<Described, Error> {
-        let types = |number: usize| declared[number].clone();
-        let as_texts = |number: usize| types(number).or(Some(DataType::Text));
-        let planned = match self.plan_with(statement, declared.len(), types, context).await {
-            Ok((_, plan)) if !untyped(&plan).map_err(from_datafusion)?.is_empty() => {
-                let open = untyped(&plan).map_err(from_datafusion)?;
-                let known_or_text = |number: usize| {
-                    let is_open = open.contains(&format!("${}", number + 1));
-                    types(number).or_else(|| is_open.then_some(DataType::Text))
-                };
-                self.plan_with(statement, declared.len(), known_or_text, context).await?
-            }
-            Ok(planned) => planned,
-            // Some functions need the types of their arguments.
-            Err(error) if declared.iter().any(Option::is_none) => {
-                self.plan_with(statement, declared.len(), as_texts, context).await.map_err(|_| error)?
-            }
-            Err(error) => return Err(error),
-        };
-        let (planner, plan) = planned;
+        let (planner, plan) = self.plan_deduced(statement, declared, context).await?;
         let found = parameters(&plan).map_err(from_datafusion)?;
-        let parameters = (0..declared.len()).map(|number| found.get(&format!("${}", number + 1)).copied()).collect();
+        let parameters = (0..declared.len()).map(|number| found.get(&name_of(number)).copied()).collect();
         let optimized = complexity::optimized(&planner.state, &plan).map_err(from_datafusion)?;
         let schema = Arc::clone(optimized.schema().inner());
         let types = origin::types(&plan, &schema, &self.files.catalog);
         Ok(Described { parameters, schema: headed(&schema).unwrap_or(schema), types })
     }
 
+    /// The plan of `statement` whose parameters all have a type: that which is declared, or that of where they stand, or TEXT.
+    async fn plan_deduced(
+        &self,
+        statement: &Statement,
+        declared: &[Option<DataType>],
+        context: &ExecutionContext<'_>,
+    ) -> Result<(Planner, LogicalPlan), Error> {
+        let mut types = declared.to_vec();
+        loop {
+            let (planner, plan) = match self.plan_with(statement, &types, context).await {
+                Ok(planned) => planned,
+                // Some functions need the types of their arguments.
+                Err(error) if types.iter().any(Option::is_none) => {
+                    types.iter_mut().for_each(|known| *known = known.take().or(Some(DataType::Text)));
+                    return self.plan_with(statement, &types, context).await.map_err(|_| error);
+                }
+                Err(error) => return Err(error),
+            };
+            let open = untyped(&plan).map_err(from_datafusion)?;
+            if open.is_empty() {
+                return Ok((planner, plan));
+            }
+            let deduced = deduced(&plan).map_err(from_datafusion)?;
+            let is_open = |number: usize| open.contains(&name_of(number));
+            let of = |(known, is_array): &(&BuiltinType, bool)| {
+                declared_types::of_oid(if *is_array { known.array_oid } else { known.oid })
+            };
+            let mut has_found = false;
+            for (number, known) in types.iter_mut().enumerate().filter(|(number, _)| is_open(*number)) {
+                *known = deduced.get(&name_of(number)).and_then(of);
+                has_found |= known.is_some();
+            }
+            if !has_found {
+                let open = types.iter_mut().enumerate().filter(|(number, _)| is_open(*number));
+                open.for_each(|(_, known)| *known = Some(DataType::Text));
+                return self.plan_with(statement, &types, context).await;
+            }
+        }
+    }
+
     async fn plan_with(
         &self,
         statement: &Statement,
-        count: usize,
-        types: impl Fn(usize) -> Option<DataType>,
+        types: &[Option<DataType>],
         context: &ExecutionContext<'_>,
     ) -> Result<(Planner, LogicalPlan), Error> {
-        let statement = rewritten(statement, &with_types(count, types))
+        let statement = rewritten(statement, &with_types(types.len(), |number| types[number].clone()))
             .ok_or_else(|| Error::internal("a statement has more parameters than were counted"))?;
         let (planner, plan) = Box::pin(logical(self.planner(context), statement, context.control)).await?;
         Ok((planner, without_casts(plan).map_err(from_datafusion)?))
     }
 }
 
+/// The name of the parameter of this number, from 0.
+fn name_of(number: usize) -> String {
+    format!("${}", number + 1)
+}
+
 /// The types of the placeholders of a plan.
 fn parameters(plan: &LogicalPlan) -> Planned<BTreeMap<String, TypeId>> {
-    let mut found = BTreeMap::new();
+    let type_id = |(known, is_array): (&BuiltinType, bool)| match (is_array, TypeId::of_builtin(known)) {
+        (true, of_element) => TypeId { oid: known.array_oid, length: -1, ..of_element },
+        (false, of_value) => of_value,
+    };
+    let mut found: BTreeMap<_, _> = deduced(plan)?.into_iter().map(|(id, known)| (id, type_id(known))).collect();
     plan.apply_with_subqueries(|node| {
         node.apply_expressions(|expr| {
             expr.apply(|part| {
                 match part {
-                    Expr::BinaryExpr(BinaryExpr { left, right, .. }) => match (left.as_ref(), right.as_ref()) {
-                        (Expr::Placeholder(placeholder), column) | (column, Expr::Placeholder(placeholder))
-                            if is_uuid(node, column) =>
-                        {
-                            found.insert(placeholder.id.clone(), TypeId::of_column(ColumnType::Uuid));
-                        }
-                        _ => {}
-                    },
                     // `$1::uuid`, `$1::regclass`
                     Expr::ScalarFunction(call) => {
                         if let [Expr::Placeholder(placeholder)] = call.args.as_slice()
@@ -127,13 +150,4 @@ fn of_cast(function: &str, parameter: &Placeholder) -> Option<TypeId> {
     let is_array = parameter.field.as_ref().is_some_and(|field| field.data_type().is_nested());
     let uuid = if is_array { ColumnType::Uuid.array()? } else { ColumnType::Uuid };
     origin::gives_uuid(function).then(|| TypeId::of_column(uuid))
-}
-
-/// Whether an expression of a node is a column of UUIDs.
-fn is_uuid(node: &LogicalPlan, expr: &Expr) -> bool {
-    let Expr::Column(column) = expr else { return false };
-    let of_input = |input: &&LogicalPlan| {
-        input.schema().maybe_index_of_column(column).and_then(|at| origin::column_type(input, at))
-    };
-    node.inputs().iter().find_map(of_input) == Some(ColumnType::Uuid)
 }

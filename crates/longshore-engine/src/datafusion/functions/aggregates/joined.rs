@@ -87,8 +87,9 @@ impl AggregateUDFImpl for StringAgg {
         if value.is_binary() {
             return Ok(vec![DataType::BinaryView; 2]);
         }
-        let is_text = delimiter.is_string() || delimiter.is_null();
-        Ok(vec![DataType::Utf8View, if is_text && !self.is_computed { delimiter.clone() } else { DataType::Utf8View }])
+        // Texts stay as they are: DISTINCT knows its ORDER BY by the value, and a delimiter must stay a literal.
+        let text = |known: &DataType| if known.is_string() { known.clone() } else { DataType::Utf8View };
+        Ok(vec![text(value), if delimiter.is_null() { DataType::Null } else { text(delimiter) }])
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {

@@ -20,6 +20,7 @@ use super::pairs::doubles;
 use super::sorted::{Sorted, equal_ranges};
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::calls::udf::no_function;
+use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::functions::nested::list_of;
 use crate::datafusion::functions::numeric::is_numeric;
 use crate::{Error, ErrorKind};
@@ -132,6 +133,10 @@ impl AggregateUDFImpl for Ordered {
         match arg_types {
             [of] if !self.measure.takes_two() => Ok(vec![value(of)?]),
             [of, _] if self.measure.is_rank() => Ok(vec![of.clone(), of.clone()]),
+            // No cast of Arrow's makes doubles of them.
+            [of, list @ DataType::List(fraction)] if self.measure.takes_two() && is_numeric(fraction.data_type()) => {
+                Ok(vec![value(of)?, list.clone()])
+            }
             [of, DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..)]
                 if self.measure.takes_two() =>
             {
@@ -239,7 +244,7 @@ impl Accumulator for Values {
                     let fraction = cast(wanted, &DataType::Float64)?.as_primitive::<Float64Type>().value(0);
                     return at_fraction(&values, checked(fraction)?, is_continuous);
                 };
-                let fractions = cast(&fractions.value(0), &DataType::Float64)?;
+                let fractions = cast_to(&fractions.value(0), &DataType::Float64)?;
                 let mut found = Vec::with_capacity(fractions.len());
                 for fraction in fractions.as_primitive::<Float64Type>() {
                     found.push(match fraction {

@@ -62,10 +62,11 @@ impl OfOneType {
         types.iter().all(fits).then(|| time.clone())
     }
 
-    /// The one type of bytes among these, where all others are NULL.
+    /// The type of all of these, where they are bytes or NULL.
     fn of_bytes(types: &[DataType]) -> Option<DataType> {
-        let bytes = types.iter().find(|known| known.is_binary())?;
-        types.iter().all(|known| known == bytes || known.is_null()).then(|| bytes.clone())
+        let are_bytes =
+            types.iter().any(DataType::is_binary) && types.iter().all(|known| known.is_binary() || known.is_null());
+        are_bytes.then_some(DataType::BinaryView)
     }
 
     /// The one type among these that literals without a type take on, where there are such.
