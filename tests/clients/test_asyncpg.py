@@ -191,3 +191,29 @@ def test_settings_are_set_by_parameters():
         return told, await connection.fetchval("SHOW application_name")
 
     assert run(work) == ("by parameter", "by parameter")
+
+
+def test_parameters_have_the_types_of_where_they_stand():
+    async def work(connection):
+        rows = await connection.fetch("SELECT g FROM generate_series($1, $2) AS g ORDER BY g LIMIT $3 OFFSET $4", 1, 9, 2, 1)
+        assert [row[0] for row in rows] == [2, 3]
+        cases = [
+            ("SELECT left('abcdef', $1)", [2], "ab"),
+            ("SELECT coalesce(NULL::int, $1)", [7], 7),
+            ("SELECT CASE WHEN $1 THEN 1.5 ELSE $2 END", [False, decimal.Decimal("2.25")], decimal.Decimal("2.25")),
+            ("SELECT 3 = ANY ($1)", [[1, 3]], None),
+            ("SELECT array_append(ARRAY[1], $1)", [2], [1, 2]),
+            ("SELECT timestamp '2020-01-01' + $1", [dt.timedelta(hours=5)], dt.datetime(2020, 1, 1, 5)),
+            ("SELECT date '2020-01-03' - $1", [dt.date(2020, 1, 1)], 2),
+            ("SELECT interval '1 day' * $1", [2.0], dt.timedelta(days=2)),
+            ("SELECT sqrt($1)", [9.0], 3.0),
+            ("SELECT make_date($1, $2, $3)", [2020, 2, 29], dt.date(2020, 2, 29)),
+            ("SELECT jsonb '{\"a\": 1}' @> $1", ['{"a": 1}'], True),
+            ("SELECT greatest(uuid 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', $1)", [uuid.UUID(int=5)],
+             uuid.UUID("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11")),
+        ]
+        for sql, given, expected in cases:
+            found = await connection.fetchval(sql, *given)
+            assert found == (True if expected is None else expected), sql
+
+    run(work)

@@ -139,3 +139,12 @@ test("a pool's clients work side by side", async () => {
   await pool.end();
   assert.equal((await client.query("SELECT n FROM counted")).rows[0].n, 200);
 });
+
+test("parameters without types are read as what they stand for", async () => {
+  const one = async (text, values) => (await client.query({ text, values, rowMode: "array" })).rows.flat();
+  assert.deepEqual(await one("SELECT g FROM generate_series(1, $1) AS g ORDER BY g LIMIT $2 OFFSET $3", [9, 2, 1]), [2, 3]);
+  assert.deepEqual(await one("SELECT left('abcdef', $1)", [2]), ["ab"]);
+  assert.deepEqual(await one("SELECT coalesce(NULL::int, $1)", [7]), [7]);
+  assert.deepEqual(await one("SELECT make_date($1, $2, $3)::text", [2020, 2, 29]), ["2020-02-29"]);
+  assert.deepEqual(await one("SELECT i FROM (VALUES (1), (2)) AS v (i) WHERE i = $1 OR $1 IS NULL", [2]), [2]);
+});

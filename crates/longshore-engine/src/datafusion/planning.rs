@@ -22,6 +22,7 @@ pub(super) mod implied;
 pub(super) mod insert_of_query;
 mod kinds;
 pub(super) mod lateral_functions;
+mod limits;
 pub(super) mod literals;
 pub(super) mod long_statements;
 pub(super) mod matched_types;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use arrow_schema::FieldRef;
-use longshore_engine::{Control, Description, Malformed, Outcome, Prepared, ResultColumns, RowStream, StatementEntry};
+use longshore_engine::{Control, Description, Outcome, Prepared, ResultColumns, RowStream, StatementEntry};
 use longshore_storage::Datum;
 
 use super::outcome::{Sending, Sent, columns_of};
@@ -13,7 +13,7 @@ use crate::errors::Told;
 use crate::protocol::backend;
 use crate::protocol::frontend::{Bind, Format, Formats, Message, Named};
 use crate::stream::Failure;
-use crate::values::parameters::Value;
+use crate::values::parameters::{Value, malformed_parameter};
 
 /// Rows that Execute without a limit asks for.
 const ALL_ROWS: usize = 0;
@@ -436,19 +436,4 @@ fn no_portal(name: &str) -> Told {
 fn aborted() -> Told {
     let message = "current transaction is aborted, commands ignored until end of transaction block";
     Told::error("25P02", message)
-}
-
-fn malformed_parameter(malformed: Malformed, at: usize) -> Told {
-    let number = at + 1;
-    match malformed {
-        Malformed::Encoding => {
-            Told::error("22021", format!("invalid byte sequence for encoding \"UTF8\" in parameter ${number}"))
-        }
-        Malformed::Range(of) => Told::error("22008", format!("{of} out of range in parameter ${number}")),
-        Malformed::Binary => Told::error("22P03", format!("incorrect binary data format in bind parameter {number}")),
-        Malformed::Type(oid) => Told::error(
-            "0A000",
-            format!("parameter ${number}: the binary format of type {oid} is not known; send it as text"),
-        ),
-    }
 }

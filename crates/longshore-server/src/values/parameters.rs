@@ -7,6 +7,7 @@ use bytes::{Buf, Bytes};
 use longshore_engine::{BuiltinType, Malformed, binary_text};
 use longshore_storage::Datum;
 
+use crate::errors::Told;
 use crate::protocol::frontend::Format;
 
 /// A value of a parameter.
@@ -70,6 +71,22 @@ impl Value {
 
 fn named(oid: u32) -> Option<&'static str> {
     BuiltinType::of_oid(oid).filter(|(_, is_array)| !is_array).map(|(builtin, _)| builtin.name)
+}
+
+/// Why the value of the parameter at this place, from 0, was not read.
+pub(crate) fn malformed_parameter(malformed: Malformed, at: usize) -> Told {
+    let number = at + 1;
+    match malformed {
+        Malformed::Encoding => {
+            Told::error("22021", format!("invalid byte sequence for encoding \"UTF8\" in parameter ${number}"))
+        }
+        Malformed::Range(of) => Told::error("22008", format!("{of} out of range in parameter ${number}")),
+        Malformed::Binary => Told::error("22P03", format!("incorrect binary data format in bind parameter {number}")),
+        Malformed::Type(oid) => Told::error(
+            "0A000",
+            format!("parameter ${number}: the binary format of type {oid} is not known; send it as text"),
+        ),
+    }
 }
 
 fn text(bytes: Bytes, oid: u32) -> Result<Value, Malformed> {

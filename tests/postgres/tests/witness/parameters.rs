@@ -50,9 +50,9 @@ fn same_texts(types: &str) -> String {
 /// The statements, over each column where a line is for all.
 fn statements() -> Vec<String> {
     let lines = STATEMENTS.lines().filter(|line| !line.is_empty() && !line.starts_with("--"));
-    let each = lines.flat_map(|line| match line.contains("{c}") {
-        true => COLUMNS.iter().map(|column| line.replace("{c}", column)).collect(),
-        false => vec![line.to_owned()],
+    let each = lines.flat_map(|line| {
+        let columns = if line.contains("{c}") { COLUMNS.as_slice() } else { &[""] };
+        columns.iter().map(|column| line.replace("{c}", column))
     });
     each.collect()
 }

@@ -144,10 +144,10 @@ fn of_text(message: &str) -> Option<(ErrorKind, String)> {
         return Some((ErrorKind::Substring, "negative substring length not allowed".to_owned()));
     }
     if message.starts_with("LIMIT must be >") {
-        return Some((ErrorKind::Invalid, "LIMIT must not be negative".to_owned()));
+        return Some((ErrorKind::Coded("2201W"), "LIMIT must not be negative".to_owned()));
     }
     if message.starts_with("OFFSET must be >") {
-        return Some((ErrorKind::Invalid, "OFFSET must not be negative".to_owned()));
+        return Some((ErrorKind::Coded("2201X"), "OFFSET must not be negative".to_owned()));
     }
     if message.starts_with("Inconsistent data length across values list") {
         return Some((ErrorKind::Syntax, "VALUES lists must all be the same length".to_owned()));

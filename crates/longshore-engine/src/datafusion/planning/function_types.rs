@@ -69,7 +69,7 @@ fn takes(signature: &Signature, types: &[Option<DataType>]) -> bool {
 pub(super) fn wanted(name: &str, types: &[Option<DataType>], known: &[Option<Known>], at: usize) -> Option<Known> {
     let fitting = signatures(name).iter().filter(|signature| takes(signature, types));
     let argument = |signature: &Signature, at: usize| match (signature.arguments.get(at).copied(), signature.variadic) {
-        (Some(_), Some(rest)) | (None, Some(rest)) if at + 1 >= signature.arguments.len() => Some(rest),
+        (_, Some(rest)) if at + 1 >= signature.arguments.len() => Some(rest),
         (argument, _) => argument,
     };
     let exact = |signature: &Signature| {

@@ -38,10 +38,10 @@ pub(in crate::datafusion) fn with_padded_texts(plan: LogicalPlan) -> Result<Logi
             may_change = may_change || expr.exists(|part| Ok(counts_blanks(part)))?;
             Ok(if may_change { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
         })?;
-        let inputs: Vec<LogicalPlan> = match may_change {
-            true => node.inputs().into_iter().cloned().collect(),
-            false => return Ok(Transformed::no(node)),
-        };
+        if !may_change {
+            return Ok(Transformed::no(node));
+        }
+        let inputs: Vec<LogicalPlan> = node.inputs().into_iter().cloned().collect();
         let names = NamePreserver::new(&node);
         node.map_expressions(|expr| {
             let name = names.save(&expr);

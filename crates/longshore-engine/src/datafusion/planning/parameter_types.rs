@@ -166,7 +166,9 @@ impl Found {
             Expr::ScalarFunction(call) => self.of_call(call, inputs),
             Expr::AggregateFunction(call) => match (call.func.name(), call.params.args.as_slice()) {
                 ("percentile_cont" | "percentile_disc", args) => {
-                    args.iter().for_each(|fraction| self.is_named(fraction, "float8"));
+                    for fraction in args {
+                        self.is_named(fraction, "float8");
+                    }
                 }
                 _ => call.params.filter.iter().for_each(|filter| self.is_named(filter, "bool")),
             },
@@ -188,7 +190,7 @@ impl Found {
     fn of_window(&mut self, call: &WindowFunction, inputs: &Inputs<'_>) {
         let args = call.params.args.as_slice();
         match (call.fun.name().trim_end_matches(COMPUTED), args) {
-            ("ntile", [number]) | ("nth_value", [_, number]) | ("lag" | "lead", [_, number]) => {
+            ("ntile", [number]) | ("nth_value" | "lag" | "lead", [_, number]) => {
                 self.is_named(number, "int4");
             }
             ("lag" | "lead", [value, number, default]) => {
@@ -208,7 +210,9 @@ impl Found {
                 self.is(value, inputs.known(array).map(|(known, _)| (known, false)));
             }
             (SUBSCRIPT | SLICE, [_, subscripts @ ..]) => {
-                subscripts.iter().for_each(|subscript| self.is_named(subscript, "int4"));
+                for subscript in subscripts {
+                    self.is_named(subscript, "int4");
+                }
             }
             ("+", [left, right]) => self.of_operator(left, Operator::Plus, right, inputs),
             ("-", [left, right]) => self.of_operator(left, Operator::Minus, right, inputs),
@@ -231,7 +235,8 @@ impl Found {
 
     fn of_operator(&mut self, left: &Expr, op: Operator, right: &Expr, inputs: &Inputs<'_>) {
         if matches!(op, Operator::And | Operator::Or) {
-            [left, right].into_iter().for_each(|side| self.is_named(side, "bool"));
+            self.is_named(left, "bool");
+            self.is_named(right, "bool");
             return;
         }
         let is_parameter = |side: &Expr| matches!(side, Expr::Placeholder(_));
@@ -267,12 +272,11 @@ fn beside(known: Known, op: Operator) -> Option<Known> {
     let named = |name: &str| BuiltinType::named(name).map(|known| (known, false));
     let (of, is_array) = known;
     match (op, of.name) {
-        (BitwiseShiftLeft | BitwiseShiftRight, _) => named("int4"),
         (StringConcat, "jsonb" | "bytea") => Some(known),
         (StringConcat, _) if is_array => Some(known),
         (StringConcat, _) => named("text"),
         (Plus, "timestamp" | "timestamptz" | "time" | "timetz") => named("interval"),
-        (Plus, "date") => named("int4"),
+        (BitwiseShiftLeft | BitwiseShiftRight, _) | (Plus, "date") => named("int4"),
         (Multiply | Divide, "interval") => named("float8"),
         // It has no operators of its own.
         (_, "varchar") if !is_array => named("text"),

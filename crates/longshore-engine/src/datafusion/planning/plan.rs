@@ -20,6 +20,7 @@ use super::compared_texts::with_compared_texts;
 use super::enums::with_enums;
 use super::insert_of_query::cast_to_column;
 use super::lateral_functions::without_joins;
+use super::limits::with_computed_limits;
 use super::multisets::with_multisets;
 use super::names::name_of;
 use super::null_logic::with_null_logic;
@@ -81,6 +82,7 @@ impl Planner {
             .and_then(with_padded_texts)
             .and_then(with_enums)
             .and_then(with_told_types)
+            .and_then(|plan| with_computed_limits(plan, &self.state))
             .and_then(with_multisets)
             .and_then(with_order);
         let plan = plan.and_then(|plan| unnested(plan, &self.state)).and_then(with_null_logic).and_then(|plan| {

@@ -64,7 +64,9 @@ impl Queries {
                 Ok(planned) => planned,
                 // Some functions need the types of their arguments.
                 Err(error) if types.iter().any(Option::is_none) => {
-                    types.iter_mut().for_each(|known| *known = known.take().or(Some(DataType::Text)));
+                    for known in &mut types {
+                        known.get_or_insert(DataType::Text);
+                    }
                     return self.plan_with(statement, &types, context).await.map_err(|_| error);
                 }
                 Err(error) => return Err(error),
@@ -84,8 +86,9 @@ impl Queries {
                 has_found |= known.is_some();
             }
             if !has_found {
-                let open = types.iter_mut().enumerate().filter(|(number, _)| is_open(*number));
-                open.for_each(|(_, known)| *known = Some(DataType::Text));
+                for (_, known) in types.iter_mut().enumerate().filter(|(number, _)| is_open(*number)) {
+                    *known = Some(DataType::Text);
+                }
                 return self.plan_with(statement, &types, context).await;
             }
         }
