@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use arrow_schema::FieldRef;
-use longshore_engine::{Control, Description, Outcome, Prepared, ResultColumns, RowStream, StatementEntry};
+use longshore_engine::{
+    BuiltinType, Control, Description, Outcome, Prepared, ResultColumns, RowStream, StatementEntry,
+};
 use longshore_storage::Datum;
 
 use super::outcome::{Sending, Sent, columns_of};
@@ -411,7 +413,11 @@ impl Connection {
 /// Whether rows have the columns that were described.
 fn is_same(known: &ResultColumns, rows: &RowStream) -> bool {
     let (known, now) = (known.schema.fields(), rows.schema().fields());
-    let is_same = |(known, now): (&FieldRef, &FieldRef)| known.data_type() == now.data_type();
+    // A number has more than one form in memory.
+    let is_same = |(known, now): (&FieldRef, &FieldRef)| {
+        let (known, now) = (known.data_type(), now.data_type());
+        known == now || BuiltinType::of_values(known) == BuiltinType::of_values(now)
+    };
     known.len() == now.len() && known.iter().zip(now).all(is_same)
 }
 

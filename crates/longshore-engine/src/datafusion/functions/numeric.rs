@@ -12,8 +12,10 @@ pub(in crate::datafusion) mod values;
 
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::DataFusionError;
+use datafusion::logical_expr::Expr;
 use longshore_numeric::NumberError;
 use longshore_storage::ColumnType;
+use longshore_value::decimal;
 use longshore_value::numeric::Limit;
 
 use crate::datafusion::errors::external;
@@ -33,6 +35,17 @@ pub(in crate::datafusion) fn is_numeric(data_type: &DataType) -> bool {
 pub(in crate::datafusion) fn is_exact(data_type: &DataType) -> bool {
     data_type.is_integer() || data_type.is_decimal() || is_numeric(data_type)
 }
+
+/// Whether a text that is written is no value of the DECIMAL type `known`, or one that it would round.
+pub(in crate::datafusion) fn rounds(literal: &Expr, known: &DataType) -> bool {
+    let (Expr::Literal(text, _), DataType::Decimal128(precision, scale)) = (literal, known) else { return false };
+    let Some(Some(text)) = text.try_as_str() else { return false };
+    let units = |scale| decimal::plain(text, (*precision).min(DECIMAL64_DIGITS), scale);
+    u8::try_from(*scale).ok().and_then(units).is_none()
+}
+
+/// The most digits of a decimal of eight bytes.
+const DECIMAL64_DIGITS: u8 = 18;
 
 /// Whether values of a type are numbers, exact ones or floats.
 pub(in crate::datafusion) fn is_number(data_type: &DataType) -> bool {

@@ -27,7 +27,7 @@ use super::json_types::is_jsonb;
 use super::keys::{self, array_key, has_key};
 use super::numeric::keys::key;
 use super::numeric::values::Numbers;
-use super::numeric::{data_type, is_exact, is_number, is_numeric};
+use super::numeric::{data_type, is_exact, is_number, is_numeric, rounds};
 use super::patterns::operators::{bytes_like, matching};
 use super::shifted::COMPUTED;
 use super::untyped::{as_truth, empty_array, is_untyped, type_of_literals};
@@ -133,6 +133,19 @@ fn with_typed_literals(exprs: Vec<Expr>, schema: &DFSchema, config: &ConfigOptio
     Ok((exprs.into_iter().map(cast).collect::<Result<_>>()?, true))
 }
 
+/// Values of one list, of which texts that are written are NUMERICs beside decimals that they would be rounded to.
+fn with_exact_literals(exprs: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
+    if !exprs.iter().any(is_untyped) {
+        return Ok(exprs);
+    }
+    let types: Vec<DataType> = exprs.iter().filter_map(|expr| expr.get_type(schema).ok()).collect();
+    let cast = |expr: Expr| match types.iter().any(|known| rounds(&expr, known)) {
+        true => cast_number(expr, &data_type(), schema),
+        false => Ok(expr),
+    };
+    exprs.into_iter().map(cast).collect()
+}
+
 /// `lag(value, offset, default)` and `lead` of numbers of two types in the type of both.
 fn with_default(mut call: Box<WindowFunction>, schema: &DFSchema, config: &ConfigOptions) -> Result<Transformed<Expr>> {
     let is_shift = match &call.fun {
@@ -145,7 +158,9 @@ fn with_default(mut call: Box<WindowFunction>, schema: &DFSchema, config: &Confi
         return Ok(Transformed::no(Expr::WindowFunction(call)));
     }
     let data_type = call.params.args[0].get_type(schema)?;
-    if is_untyped(&call.params.args[2]) && !data_type.is_string() {
+    if rounds(&call.params.args[2], &data_type) {
+        call.params.args[2] = cast_number(std::mem::take(&mut call.params.args[2]), &self::data_type(), schema)?;
+    } else if is_untyped(&call.params.args[2]) && !data_type.is_string() {
         let default = std::mem::take(&mut call.params.args[2]);
         call.params.args[2] = cast_as_written(default, data_type, schema, config)?;
         return Ok(Transformed::yes(Expr::WindowFunction(call)));
@@ -161,7 +176,7 @@ fn with_default(mut call: Box<WindowFunction>, schema: &DFSchema, config: &Confi
 /// The elements of `ARRAY[...]` in one type, where they are numbers of several.
 fn elements_of_one_type(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let ScalarFunction { func, args } = call;
-    let (args, changed) = united(args, of_list, schema)?;
+    let (args, changed) = united(with_exact_literals(args, schema)?, of_list, schema)?;
     Ok(Transformed::new_transformed(Expr::ScalarFunction(ScalarFunction { func, args }), changed))
 }
 
@@ -348,7 +363,8 @@ fn keyed_others(exprs: &mut [Expr], types: &[DataType]) -> bool {
 
 fn between(between: Between, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Between { expr, negated, low, high } = between;
-    let (mut exprs, mut changed) = united(vec![*expr, *low, *high], of_comparisons, schema)?;
+    let exprs = with_exact_literals(vec![*expr, *low, *high], schema)?;
+    let (mut exprs, mut changed) = united(exprs, of_comparisons, schema)?;
     changed |= keyed(&mut exprs, schema)?;
     let [expr, low, high] = [0, 0, 0].map(|at| Box::new(exprs.remove(at)));
     let between = Expr::Between(Between { expr, negated, low, high });
@@ -361,7 +377,7 @@ fn in_list(list: InList, schema: &DFSchema, config: &ConfigOptions) -> Result<Tr
     let common = if list.len() == 1 { of_comparisons } else { of_floats };
     let mut exprs = vec![*expr];
     exprs.extend(list);
-    let (exprs, literals_changed) = with_typed_literals(exprs, schema, config)?;
+    let (exprs, literals_changed) = with_typed_literals(with_exact_literals(exprs, schema)?, schema, config)?;
     let (mut exprs, mut changed) = united(exprs, common, schema)?;
     changed |= literals_changed;
     changed |= keyed(&mut exprs, schema)?;
@@ -413,7 +429,7 @@ fn case(case: Case, schema: &DFSchema, config: &ConfigOptions) -> Result<Transfo
             if whens[0].get_type(schema).is_ok_and(|known| known == DataType::Boolean) {
                 whens = whens.into_iter().map(as_truth).collect();
             }
-            (whens, changed) = united(whens, of_comparisons, schema)?;
+            (whens, changed) = united(with_exact_literals(whens, schema)?, of_comparisons, schema)?;
             changed |= keyed(&mut whens, schema)?;
             Some(Box::new(whens.remove(0)))
         }

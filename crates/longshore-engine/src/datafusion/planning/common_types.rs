@@ -16,7 +16,7 @@ use super::origin::{column_of_known_type, known_type, shows_unknown};
 use crate::builtin_types::BuiltinType;
 use crate::datafusion::functions::casts::cast_number;
 use crate::datafusion::functions::exact::operators::with_final_types;
-use crate::datafusion::functions::numeric::is_number;
+use crate::datafusion::functions::numeric::{data_type, is_number};
 use crate::datafusion::functions::operators::{OF_ONE_TYPE, list_of_numbers, of_list};
 use crate::datafusion::functions::untyped::is_untyped;
 use crate::datafusion::functions::uuid_in;
@@ -136,7 +136,8 @@ fn of_literals(types: &[DataType]) -> Option<DataType> {
         return None;
     }
     if known().all(|other| other == first) {
-        return Some(first.clone());
+        // A literal has the digits that it is written with.
+        return Some(if first.is_decimal() { data_type() } else { first.clone() });
     }
     common(types).or_else(|| planned(types).filter(|_| known().all(is_number)))
 }

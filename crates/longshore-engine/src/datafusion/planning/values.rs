@@ -18,7 +18,7 @@ use crate::datafusion::functions::casts::cast_number;
 use crate::datafusion::functions::enums::ENUM;
 use crate::datafusion::functions::nested::text_out::is_nested;
 use crate::datafusion::functions::nested_casts;
-use crate::datafusion::functions::numeric::{data_type, is_number, is_numeric};
+use crate::datafusion::functions::numeric::{data_type, is_number, is_numeric, rounds};
 use crate::datafusion::functions::operators::of_list;
 
 /// Plans VALUES in FROM.
@@ -76,10 +76,12 @@ fn numbers_as_numeric(mut rows: Vec<Vec<logical_expr::Expr>>) -> Result<Vec<Vec<
     for column in 0..columns {
         let types = rows.iter().filter_map(|row| row.get(column)?.get_type(&nothing).ok());
         let types: Vec<_> = types.filter(|known| !known.is_null() && !known.is_string()).collect();
-        if !types.iter().any(is_numeric) || !types.iter().all(is_number) {
+        let is_rounded = |value: &logical_expr::Expr| types.iter().any(|known| rounds(value, known));
+        let is_exact = types.iter().any(is_numeric) || rows.iter().filter_map(|row| row.get(column)).any(is_rounded);
+        if !is_exact || !types.iter().all(is_number) {
             continue;
         }
-        let common = of_list(&types).unwrap_or_else(data_type);
+        let common = of_list(&types).filter(|common| !common.is_decimal()).unwrap_or_else(data_type);
         for value in rows.iter_mut().filter_map(|row| row.get_mut(column)) {
             let known = value.get_type(&nothing)?;
             let is_written = matches!(value, logical_expr::Expr::Literal(..));

@@ -25,7 +25,7 @@ use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::cast_number;
 use crate::datafusion::functions::numeric::keys::{key, keyed};
 use crate::datafusion::functions::numeric::values::{Operand, columnar, numerics, rows_of};
-use crate::datafusion::functions::numeric::{data_type, failed, is_exact, is_numeric, limit};
+use crate::datafusion::functions::numeric::{data_type, failed, is_exact, is_numeric, limit, rounds};
 use crate::datafusion::type_name::type_name;
 use crate::sql::numbers;
 use crate::{Error, ErrorKind};
@@ -60,6 +60,8 @@ impl ExprPlanner for NumericOperators {
                 _ => return Ok(PlannerResult::Original(expr)),
             };
             let (left, right) = (settled(expr.left, schema), settled(expr.right, schema));
+            let (left, right) =
+                if is_rounded(&left, &right, schema) { as_numbers(left, right, schema)? } else { (left, right) };
             let planned = operation(&left, operator, &right, schema)?;
             let own = || {
                 Expr::BinaryExpr(BinaryExpr {
@@ -78,12 +80,24 @@ impl ExprPlanner for NumericOperators {
         let Some(operator) = operator(&expr.op) else { return Ok(PlannerResult::Original(expr)) };
         let RawBinaryExpr { op, left, right } = expr;
         let (left, right) = (settled(left, schema), settled(right, schema));
-        let (left, right) = if is_arithmetic(operator) { as_numbers(left, right, schema)? } else { (left, right) };
+        let (left, right) = if is_arithmetic(operator) || is_rounded(&left, &right, schema) {
+            as_numbers(left, right, schema)?
+        } else {
+            (left, right)
+        };
         Ok(match operation(&left, operator, &right, schema)? {
             Some(planned) => PlannerResult::Planned(planned),
             None => PlannerResult::Original(RawBinaryExpr { op, left, right }),
         })
     }
+}
+
+/// Whether one of the operands is a text that is written, and would be rounded as a value of the type of the other.
+fn is_rounded(left: &Expr, right: &Expr, schema: &DFSchema) -> bool {
+    let is_one = |literal: &Expr, other: &Expr| {
+        matches!(literal, Expr::Literal(..)) && other.get_type(schema).is_ok_and(|known| rounds(literal, &known))
+    };
+    is_one(left, right) || is_one(right, left)
 }
 
 /// Operands of which one is a text that is written, and the other a number: the text is a number of the same type, of a DECIMAL
