@@ -139,10 +139,8 @@ fn with_exact_literals(exprs: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>>
         return Ok(exprs);
     }
     let types: Vec<DataType> = exprs.iter().filter_map(|expr| expr.get_type(schema).ok()).collect();
-    let cast = |expr: Expr| match types.iter().any(|known| rounds(&expr, known)) {
-        true => cast_number(expr, &data_type(), schema),
-        false => Ok(expr),
-    };
+    let is_rounded = |expr: &Expr| types.iter().any(|known| rounds(expr, known));
+    let cast = |expr| if is_rounded(&expr) { cast_number(expr, &data_type(), schema) } else { Ok(expr) };
     exprs.into_iter().map(cast).collect()
 }
 
