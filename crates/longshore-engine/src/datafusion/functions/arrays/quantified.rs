@@ -14,6 +14,7 @@ use crate::datafusion::functions::keys::keys;
 use crate::datafusion::functions::nested::cast::cast_to;
 use crate::datafusion::functions::nested::text_out;
 use crate::datafusion::functions::nested::{element_of, flattened, list_of};
+use crate::datafusion::functions::numeric::data_type;
 use crate::datafusion::functions::row_function::RowFunction;
 use crate::sql::arrays::{ALL_OF, ANY_OF};
 
@@ -35,8 +36,12 @@ fn quantified(args: &[ArrayRef], wants_any: bool) -> Result<ArrayRef> {
         flattened(arrays)?
     } else {
         // A text is read as an array of what it is compared with.
-        let element =
-            if values.data_type() == &DataType::Null { DataType::Utf8View } else { values.data_type().clone() };
+        let element = match values.data_type() {
+            DataType::Null => DataType::Utf8View,
+            // A number that is written has all of its digits.
+            DataType::Decimal128(..) => data_type(),
+            other => other.clone(),
+        };
         cast_to(arrays, &list_of(element))?
     };
     let operators = text_out::texts(operators)?;
