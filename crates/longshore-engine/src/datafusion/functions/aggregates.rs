@@ -31,7 +31,7 @@ const ALIASES: [(&str, &[&str]); 5] = [
 
 /// Registers them.
 pub(in crate::datafusion) fn register(state: &mut SessionState) -> Result<()> {
-    state.register_udaf(joined::StringAgg::new().function().into())?;
+    state.register_udaf(joined::StringAgg::new(false).function().into())?;
     for (name, aliases) in ALIASES {
         let function = state.udaf(name)?.as_ref().clone().with_aliases(aliases.iter().copied());
         state.register_udaf(function.into())?;

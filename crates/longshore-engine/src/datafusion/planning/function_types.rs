@@ -11,6 +11,7 @@ use datafusion::logical_expr::ExprSchemable;
 use datafusion::logical_expr::expr::ScalarFunction;
 
 use super::kinds::{Kind, becomes, element, kind, kind_named, type_of_operand, unite};
+use super::origin::Known;
 use super::system_tables::signatures::{Signature, signatures};
 use crate::builtin_types::BuiltinType;
 use crate::datafusion::functions::no_function;
@@ -25,9 +26,6 @@ const WIDER: [&str; 7] = [
     "jsonb_to_record",
     "jsonb_to_recordset",
 ];
-
-/// A type, and whether it is that of arrays of it.
-type Known = (&'static BuiltinType, bool);
 
 /// Refuses a call of a function that PostgreSQL has, but not for such arguments.
 pub(super) fn check_call(call: &ScalarFunction, schema: &DFSchema) -> Result<()> {

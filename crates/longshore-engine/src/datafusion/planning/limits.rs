@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::Schema;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::{ColumnarValue, Expr, Limit, LogicalPlan};
+use datafusion::logical_expr::{ColumnarValue, Expr, Limit, LogicalPlan, Volatility};
 
 use super::expressions::simplified;
 
@@ -31,15 +31,15 @@ fn is_computed(number: &Expr) -> Result<bool> {
     if matches!(number, Expr::Literal(..)) {
         return Ok(false);
     }
-    let mut is_known = true;
-    number.apply(|part| {
-        is_known &= !matches!(
-            part,
-            Expr::Placeholder(_) | Expr::Column(_) | Expr::OuterReferenceColumn(..) | Expr::ScalarSubquery(_)
-        );
-        Ok(TreeNodeRecursion::Continue)
+    let depends = number.exists(|part| {
+        Ok(match part {
+            Expr::Placeholder(_) | Expr::Column(_) | Expr::OuterReferenceColumn(..) | Expr::ScalarSubquery(_) => true,
+            // A plan that is kept has the value of another execution.
+            Expr::ScalarFunction(call) => call.func.signature().volatility != Volatility::Immutable,
+            _ => false,
+        })
     })?;
-    Ok(is_known)
+    Ok(!depends)
 }
 
 fn value(number: Expr, state: &SessionState) -> Result<Expr> {

@@ -6,19 +6,15 @@
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinType, Result};
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use super::cast_types;
 use super::function_types;
 use super::multisets::is_set_operation;
 use super::operator_types;
-use super::origin::{column_of_known_type, known_type};
-use crate::builtin_types::BuiltinType;
+use super::origin::{Known, column_of_known_type, known_type};
 use crate::datafusion::errors::external;
 use crate::{Error, ErrorKind};
-
-/// A type, and whether it is that of arrays of it; `None` where it is that of whatever it meets.
-type Known = Option<(&'static BuiltinType, bool)>;
 
 /// Refuses a plan in which types meet that do not match.
 pub(super) fn check(plan: &LogicalPlan) -> Result<()> {
@@ -50,7 +46,7 @@ pub(super) fn check(plan: &LogicalPlan) -> Result<()> {
 
 /// Refuses rows of VALUES with a column whose types do not match.
 pub(super) fn check_rows(rows: &[Vec<Expr>]) -> Result<()> {
-    let nothing = LogicalPlanBuilder::empty(false).build()?;
+    let nothing = LogicalPlan::default();
     let columns = rows.first().map_or(0, Vec::len);
     (0..columns).try_for_each(|at| {
         check_list("VALUES", rows.iter().filter_map(|row| row.get(at)).map(|value| known_type(value, &nothing)))
@@ -82,7 +78,7 @@ fn check_part(part: &Expr, input: &LogicalPlan) -> Result<TreeNodeRecursion> {
     Ok(TreeNodeRecursion::Continue)
 }
 
-fn check_list(list: &str, types: impl Iterator<Item = Known>) -> Result<()> {
+fn check_list(list: &str, types: impl Iterator<Item = Option<Known>>) -> Result<()> {
     let mut types = types.flatten();
     let Some(first) = types.next() else { return Ok(()) };
     match types.find(|other| kind(first) != kind(*other)) {
@@ -95,7 +91,7 @@ fn check_list(list: &str, types: impl Iterator<Item = Known>) -> Result<()> {
 }
 
 /// Types of one kind match, and arrays of them.
-fn kind((known, is_array): (&BuiltinType, bool)) -> (&str, bool) {
+fn kind((known, is_array): Known) -> (&'static str, bool) {
     let of_values = match (known.category, known.name) {
         // What is told as `char` and what as `text` is not always the same here.
         ('S' | 'Z', _) => "texts",
@@ -108,6 +104,6 @@ fn kind((known, is_array): (&BuiltinType, bool)) -> (&str, bool) {
     (of_values, is_array)
 }
 
-fn name((known, is_array): (&BuiltinType, bool)) -> String {
+fn name((known, is_array): Known) -> String {
     format!("{}{}", known.sql_name, if is_array { "[]" } else { "" })
 }

@@ -31,29 +31,27 @@ pub(in crate::datafusion) struct OperatorTypes;
 
 impl ExprPlanner for OperatorTypes {
     fn plan_binary_op(&self, mut expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
-        if let Some(known) = type_of_operand(&expr.left, schema) {
-            give_type(&mut expr.right, &expr.op, &known);
-        } else if let Some(known) = type_of_operand(&expr.right, schema) {
-            give_type(&mut expr.left, &expr.op, &known);
-        }
+        give_type(&mut expr.right, &expr.op, &expr.left, schema);
+        give_type(&mut expr.left, &expr.op, &expr.right, schema);
         check(&expr.left, &expr.op, &expr.right, schema)?;
         Ok(PlannerResult::Original(expr))
     }
 }
 
-/// Gives a parameter without a type the one that it has beside an operand of the type `known`, where it would not be found.
-fn give_type(parameter: &mut Expr, op: &BinaryOperator, known: &DataType) {
+/// Gives a parameter without a type the one that it has beside the operand `other`, where it would not be found.
+fn give_type(parameter: &mut Expr, op: &BinaryOperator, other: &Expr, schema: &DFSchema) {
     let Expr::Placeholder(Placeholder { field: field @ None, .. }) = parameter else { return };
-    let is_own = matches!(kind(known), Some(Jsonb | Bytes | Array));
+    let Some(known) = type_of_operand(other, schema) else { return };
+    let is_own = matches!(kind(&known), Some(Jsonb | Bytes | Array));
     let data_type = match op {
-        BinaryOperator::StringConcat if is_own => known.clone(),
+        BinaryOperator::StringConcat if is_own => known,
         BinaryOperator::StringConcat => DataType::Utf8View,
         BinaryOperator::HashArrow
         | BinaryOperator::HashLongArrow
         | BinaryOperator::HashMinus
         | BinaryOperator::QuestionAnd
         | BinaryOperator::QuestionPipe => list_of(DataType::Utf8View),
-        op if kind(known) == Some(Jsonb) && operands_of(op).is_some_and(Operands::are_of_jsonb) => known.clone(),
+        op if kind(&known) == Some(Jsonb) && operands_of(op).is_some_and(Operands::are_of_jsonb) => known,
         _ => return,
     };
     *field = Some(Arc::new(Field::new("parameter", data_type, true)));

@@ -16,6 +16,9 @@ use crate::datafusion::functions::arrays::ELEMENTS;
 use crate::datafusion::functions::shifted::COMPUTED;
 use crate::datafusion::scan::table::RelationTable;
 
+/// A type, and whether it is that of arrays of it.
+pub(in crate::datafusion) type Known = (&'static BuiltinType, bool);
+
 /// The types of the columns of a plan, whose rows have this `schema`, and which columns of tables and views of `catalog` they
 /// show. The schema of the plan itself may not have the types that values get when they meet others.
 pub(in crate::datafusion) fn types(plan: &LogicalPlan, schema: &Schema, catalog: &Catalog) -> Arc<[TypeId]> {
@@ -121,13 +124,13 @@ fn told(plan: &LogicalPlan, at: usize) -> Option<Told> {
 
 /// The type that is told of an expression over the columns of `input`, and whether it is of arrays of it; `None` if Arrow's type
 /// says it.
-pub(super) fn told_type(expr: &Expr, input: &LogicalPlan) -> Option<(&'static BuiltinType, bool)> {
+pub(super) fn told_type(expr: &Expr, input: &LogicalPlan) -> Option<Known> {
     BuiltinType::told(&told_of(expr, input)?.name, &expr.get_type(input.schema()).ok()?)
 }
 
 /// The type of an expression over the columns of `input`, and whether it is of arrays of it; `None` where it takes the type of
 /// what it meets.
-pub(super) fn known_type(expr: &Expr, input: &LogicalPlan) -> Option<(&'static BuiltinType, bool)> {
+pub(super) fn known_type(expr: &Expr, input: &LogicalPlan) -> Option<Known> {
     if is_unknown(expr) {
         return None;
     }
@@ -135,14 +138,14 @@ pub(super) fn known_type(expr: &Expr, input: &LogicalPlan) -> Option<(&'static B
 }
 
 /// The same of a column of a plan.
-pub(super) fn column_of_known_type(plan: &LogicalPlan, at: usize) -> Option<(&'static BuiltinType, bool)> {
+pub(super) fn column_of_known_type(plan: &LogicalPlan, at: usize) -> Option<Known> {
     if shows_unknown(plan, at) {
         return None;
     }
     known(told(plan, at), plan.schema().fields().get(at)?.data_type())
 }
 
-fn known(told: Option<Told>, data_type: &DataType) -> Option<(&'static BuiltinType, bool)> {
+fn known(told: Option<Told>, data_type: &DataType) -> Option<Known> {
     if data_type.is_null() {
         return None;
     }

@@ -16,14 +16,11 @@ use datafusion::logical_expr::{BinaryExpr, Case, Expr, LogicalPlan, Operator};
 
 use super::function_types::wanted;
 use super::kinds::type_of_operand;
-use super::origin::{column_of_known_type, known_type, shown_value, without_names};
+use super::origin::{Known, column_of_known_type, known_type, shown_value, without_names};
 use super::system_tables::signatures::signatures;
 use crate::builtin_types::{BuiltinType, TypeId};
 use crate::datafusion::functions::shifted::COMPUTED;
 use crate::sql::arrays::{ALL_OF, ANY_OF, SLICE, SUBSCRIPT};
-
-/// A type, and whether it is that of arrays of it.
-type Known = (&'static BuiltinType, bool);
 
 /// The types of the parameters of a plan that are not known yet everywhere, and of those whose type Arrow has not, by their names.
 pub(in crate::datafusion) fn deduced(plan: &LogicalPlan) -> Result<BTreeMap<String, Known>> {

@@ -29,14 +29,14 @@ pub(in crate::datafusion) struct ComputedDelimiters;
 impl ExprPlanner for ComputedDelimiters {
     fn plan_aggregate(&self, mut raw: RawAggregateExpr) -> Result<PlannerResult<RawAggregateExpr>> {
         if is_computed(raw.func.name(), &raw.args) {
-            raw.func = Arc::new(StringAgg { is_computed: true, ..StringAgg::new() }.function());
+            raw.func = Arc::new(StringAgg::new(true).function());
         }
         Ok(PlannerResult::Original(raw))
     }
 
     fn plan_window(&self, mut raw: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
         if is_computed(raw.func_def.name(), &raw.args) {
-            let function = StringAgg { is_computed: true, ..StringAgg::new() }.function();
+            let function = StringAgg::new(true).function();
             raw.func_def = WindowFunctionDefinition::AggregateUDF(Arc::new(function));
         }
         Ok(PlannerResult::Original(raw))
@@ -60,8 +60,9 @@ pub(super) struct StringAgg {
 }
 
 impl StringAgg {
-    pub(super) fn new() -> Self {
-        Self { is_computed: false, signature: Signature::user_defined(Volatility::Immutable) }
+    /// With delimiters that are computed, or with one that is a literal.
+    pub(super) fn new(is_computed: bool) -> Self {
+        Self { is_computed, signature: Signature::user_defined(Volatility::Immutable) }
     }
 
     pub(super) fn function(self) -> AggregateUDF {
