@@ -105,6 +105,20 @@ impl TypeId {
         let is_char = BuiltinType::named("bpchar").is_some_and(|bpchar| bpchar.oid == self.oid);
         if is_char { usize::try_from(self.modifier - MODIFIER_OFFSET).unwrap_or(0) } else { 0 }
     }
+
+    /// The type of a column of such values that Arrow has as texts: CHAR(n), VARCHAR(n) or UUID, or arrays of it. `None` for
+    /// others, and for lengths that are not known.
+    pub(crate) fn text_type(&self) -> Option<ColumnType> {
+        let (known, is_array) = BuiltinType::of_oid(self.oid)?;
+        let length = u32::try_from(self.modifier - MODIFIER_OFFSET).ok().filter(|length| *length > 0);
+        let of_values = match known.name {
+            "bpchar" => ColumnType::Char(length?),
+            "varchar" => ColumnType::Varchar(length?),
+            "uuid" => ColumnType::Uuid,
+            _ => return None,
+        };
+        if is_array { of_values.array() } else { Some(of_values) }
+    }
 }
 
 impl BuiltinType {

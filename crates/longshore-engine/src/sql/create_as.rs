@@ -57,6 +57,7 @@ pub(super) fn put_no_data(parsed: &mut Parsed) -> Result<(), Error> {
 /// What stands before the query.
 struct Head {
     or_replace: bool,
+    temporary: bool,
     if_not_exists: bool,
     name: ObjectName,
     columns: Vec<Ident>,
@@ -74,6 +75,7 @@ pub(crate) fn create_table_as(parser: &mut Parser) -> Result<Option<Statement>, 
     let column = |name| ColumnDef { name, data_type: DataType::Unspecified, options: Vec::new() };
     let create = CreateTableBuilder::new(head.name)
         .or_replace(head.or_replace)
+        .temporary(head.temporary)
         .if_not_exists(head.if_not_exists)
         .columns(head.columns.into_iter().map(column).collect())
         .query(Some(query))
@@ -84,6 +86,7 @@ pub(crate) fn create_table_as(parser: &mut Parser) -> Result<Option<Statement>, 
 fn head(parser: &mut Parser) -> Result<Head, ParserError> {
     parser.expect_keyword(Keyword::CREATE)?;
     let or_replace = parser.parse_keywords(&[Keyword::OR, Keyword::REPLACE]);
+    let temporary = parser.parse_one_of_keywords(&[Keyword::TEMP, Keyword::TEMPORARY]).is_some();
     parser.expect_keyword(Keyword::TABLE)?;
     let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
     let name = parser.parse_object_name(false)?;
@@ -91,5 +94,5 @@ fn head(parser: &mut Parser) -> Result<Head, ParserError> {
     let columns = parser.parse_comma_separated(Parser::parse_identifier)?;
     parser.expect_token(&Token::RParen)?;
     parser.expect_keyword(Keyword::AS)?;
-    Ok(Head { or_replace, if_not_exists, name, columns })
+    Ok(Head { or_replace, temporary, if_not_exists, name, columns })
 }

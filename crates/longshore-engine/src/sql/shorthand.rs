@@ -40,10 +40,11 @@ pub(super) fn may_stand_in(tokens: &[TokenWithSpan]) -> bool {
 pub(super) fn select_into(statement: &mut Statement) {
     if let Statement::Query(query) = statement
         && let SetExpr::Select(select) = query.body.as_mut()
-        && select.into.as_ref().is_some_and(|into| !into.temporary && !into.unlogged)
+        && select.into.as_ref().is_some_and(|into| !into.unlogged)
         && let Some(into) = select.into.take()
     {
-        *statement = CreateTableBuilder::new(into.name).query(Some(query.clone())).build().into();
+        *statement =
+            CreateTableBuilder::new(into.name).temporary(into.temporary).query(Some(query.clone())).build().into();
     }
 }
 

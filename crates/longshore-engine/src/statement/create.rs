@@ -11,7 +11,6 @@ mod like;
 use std::sync::Arc;
 use std::time::Instant;
 
-use arrow_schema::SchemaRef;
 use longshore_storage::{Column, ColumnType, Schema};
 use sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
 use sqlparser::ast::{ColumnDef, CreateTable, CreateTableOptions, DataType, Expr, Query, Statement, TableConstraint};
@@ -111,7 +110,7 @@ pub(crate) async fn create_of(
 ) -> Result<Report, Error> {
     let started = Instant::now();
     let rows = rows.await?;
-    let schema = schema_of_query(name, rows.schema(), given)?;
+    let schema = schema_of_query(name, &rows, given)?;
     let relation = Arc::new(context.database.relation(name, schema));
     storage.apply(&relation);
     // In a block the rows are its own until it commits.
@@ -298,7 +297,8 @@ pub(crate) fn check_index(context: &Context<'_>, table: &Table, key: &Key) -> Re
     context.database.queries.check_rules(&table.name, table.relation.schema(), &rules, &context.execution())
 }
 
-fn schema_of_query(table: &str, schema: &SchemaRef, given: Vec<String>) -> Result<Schema, Error> {
+fn schema_of_query(table: &str, rows: &RowStream, given: Vec<String>) -> Result<Schema, Error> {
+    let schema = rows.schema();
     if given.len() > schema.fields().len() {
         return Err(Error::syntax(format!(
             "table {table}: {} column names are given, but the query has {} columns",
@@ -311,9 +311,11 @@ fn schema_of_query(table: &str, schema: &SchemaRef, given: Vec<String>) -> Resul
     }
     let mut given = given.into_iter();
     let mut columns = Vec::new();
-    for field in schema.fields() {
+    for (field, shown) in schema.fields().iter().zip(rows.types().iter()) {
         let name = given.next().unwrap_or_else(|| field.name().clone());
-        let Some(column_type) = ColumnType::from_arrow(field.data_type()) else {
+        // Arrow has one type for all texts.
+        let column_type = shown.text_type().or_else(|| ColumnType::from_arrow(field.data_type()));
+        let Some(column_type) = column_type else {
             return Err(Error::unsupported(format!(
                 "table {table}: column {name} of the query has the type {}, which a table cannot hold; use CAST",
                 field.data_type()

@@ -384,7 +384,8 @@ fn in_list(list: InList, schema: &DFSchema, config: &ConfigOptions) -> Result<Tr
     Ok(Transformed::new_transformed(list, changed || is_other))
 }
 
-fn in_subquery(subquery: InSubquery, schema: &DFSchema) -> Result<Transformed<Expr>> {
+/// `IN (SELECT ...)` with both sides in the type, or with the keys, by which they are compared.
+pub(in crate::datafusion) fn in_subquery(subquery: InSubquery, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let InSubquery { expr, mut subquery, negated } = subquery;
     let found = subquery.subquery.schema().fields().first().map(|field| field.data_type().clone());
     let common = match (expr.get_type(schema), found) {

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 
 use super::cast_types;
 use super::function_types;
-use super::multisets::is_set_operation;
+use super::multisets::{is_set_operation, sides};
 use super::operator_types;
 use super::origin::{Known, column_of_known_type, known_type};
 use crate::datafusion::errors::external;
@@ -30,8 +30,7 @@ pub(super) fn check(plan: &LogicalPlan) -> Result<()> {
             LogicalPlan::Join(join) if is_set_operation(join) => {
                 let operation = if join.join_type == JoinType::LeftSemi { "INTERSECT" } else { "EXCEPT" };
                 for at in 0..join.left.schema().fields().len() {
-                    let sides = [&join.left, &join.right];
-                    check_list(operation, sides.into_iter().map(|side| column_of_known_type(side, at)))?;
+                    check_list(operation, sides(join).into_iter().map(|side| column_of_known_type(side, at)))?;
                 }
             }
             _ => {}

@@ -56,6 +56,19 @@ pub(super) fn is_set_operation(join: &Join) -> bool {
         && join.filter.is_none()
 }
 
+/// Both sides of one as they are written: without the DISTINCT that the planner puts above the left one, and without the names
+/// that it gives sides with columns of the same names.
+pub(super) fn sides(set_operation: &Join) -> [&Arc<LogicalPlan>; 2] {
+    let left = match set_operation.left.as_ref() {
+        LogicalPlan::Distinct(Distinct::All(rows)) => rows,
+        _ => &set_operation.left,
+    };
+    [(left, "left"), (&set_operation.right, "right")].map(|(side, name)| match side.as_ref() {
+        LogicalPlan::SubqueryAlias(alias) if alias.alias.table() == name => &alias.input,
+        _ => side,
+    })
+}
+
 /// The rows of `plan` with a column `name` behind the others, that numbers equal ones from 1.
 fn numbered_rows(plan: &Arc<LogicalPlan>, name: &str) -> Result<LogicalPlan> {
     let mut columns: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();

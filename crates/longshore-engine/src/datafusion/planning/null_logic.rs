@@ -17,7 +17,7 @@
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, ExprSchema, Result, ScalarValue, not_impl_err};
+use datafusion::common::{Column, DFSchema, ExprSchema, Result, ScalarValue, internal_err, not_impl_err};
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison, SetQuantifier};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -29,6 +29,7 @@ use datafusion::logical_expr::{
 
 use crate::datafusion::execution::one_row;
 use crate::datafusion::execution::shared::stable;
+use crate::datafusion::functions::operators::in_subquery;
 
 /// The name of the query that values are looked for in.
 const LIST: &str = "list (hidden)";
@@ -72,8 +73,8 @@ fn condition(expr: Expr, outer: &DFSchema) -> Result<Expr> {
             *list.expr = value(*list.expr, outer)?;
             Ok(Expr::InSubquery(list))
         }
-        Expr::InSubquery(InSubquery { expr, subquery, .. }) => {
-            let list = List::new(value(*expr, outer)?, subquery, outer)?;
+        Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
+            let list = List::new(InSubquery::new(Box::new(value(*expr, outer)?), subquery, negated), outer)?;
             let mut terms = vec![not(list.has_equal()?)];
             if list.may_hold_null {
                 terms.push(not(list.has_null()?));
@@ -93,11 +94,12 @@ fn value(expr: Expr, outer: &DFSchema) -> Result<Expr> {
         if !is_one(&part) {
             return Ok(Transformed::no(part));
         }
-        let (expr, subquery, negated) = match as_in(part) {
-            Expr::InSubquery(InSubquery { expr, subquery, negated }) => (expr, subquery, negated),
+        let list = match as_in(part) {
+            Expr::InSubquery(list) => list,
             other => return Ok(Transformed::no(other)),
         };
-        let list = List::new(*expr, subquery, outer)?;
+        let negated = list.negated;
+        let list = List::new(list, outer)?;
         let mut unknown = Vec::new();
         if list.may_be_null {
             unknown.push(list.value.clone().is_null().and(list.has_any()?));
@@ -205,7 +207,12 @@ fn refuse_same_names(value: &Expr, query: &Subquery) -> Result<()> {
 }
 
 impl List {
-    fn new(value: Expr, query: Subquery, outer: &DFSchema) -> Result<Self> {
+    fn new(list: InSubquery, outer: &DFSchema) -> Result<Self> {
+        // The planner finds joins only for columns of the list, not for what is computed of them.
+        let Expr::InSubquery(InSubquery { expr: value, subquery: query, .. }) = in_subquery(list, outer)?.data else {
+            return internal_err!("IN (SELECT ...) became something else");
+        };
+        let value = *value;
         let may_be_null = value.nullable(outer)?;
         let value_inside = value.clone().transform_up(|part| match part {
             Expr::Column(column) => {

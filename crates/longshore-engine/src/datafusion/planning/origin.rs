@@ -9,6 +9,7 @@ use datafusion::logical_expr::utils::grouping_set_to_exprlist;
 use datafusion::logical_expr::{Aggregate, Distinct, Expr, ExprSchemable, JoinType, LogicalPlan, TableScan};
 use longshore_storage::ColumnType;
 
+use super::multisets::{is_set_operation, sides};
 use super::names::name_of;
 use crate::builtin_types::{BuiltinType, MODIFIER_OFFSET, PG_MODIFIER, PG_TYPE, TypeId, modifier};
 use crate::catalog::{Catalog, Entry, ObjectId};
@@ -78,6 +79,25 @@ impl Told {
         let modifier = field.metadata().get(PG_MODIFIER).and_then(|modifier| modifier.parse().ok()).unwrap_or(-1);
         field.metadata().get(PG_TYPE).map(|name| Self { name: name.clone(), modifier })
     }
+
+    /// The same in the length that holds the values of the others, too.
+    fn beside(self, others: impl Iterator<Item = Option<Self>>) -> Self {
+        others.fold(self, |known, other| {
+            let lengths = (known.char_length(), other.as_ref().and_then(Self::char_length));
+            let modifier = match other {
+                Some(other) if other.name == known.name && other.modifier == known.modifier => known.modifier,
+                Some(other) if matches!(lengths, (Some(_), Some(_))) => known.modifier.max(other.modifier),
+                _ => -1,
+            };
+            Self { modifier, ..known }
+        })
+    }
+
+    /// The length of values of CHAR(n).
+    fn char_length(&self) -> Option<i32> {
+        let length = self.modifier - MODIFIER_OFFSET;
+        (self.name == "bpchar" && length > 0).then_some(length)
+    }
 }
 
 /// What is told of the type of a column of a plan.
@@ -112,7 +132,9 @@ fn told(plan: &LogicalPlan, at: usize) -> Option<Told> {
             });
         }
         LogicalPlan::Union(union) => {
-            return told(union.inputs.iter().find(|input| !shows_unknown(input, at))?, at);
+            let typed = union.inputs.iter().filter(|input| !shows_unknown(input, at));
+            let mut all = typed.map(|input| told(input, at));
+            return Some(all.next()??.beside(all));
         }
         _ => {}
     }
@@ -142,6 +164,13 @@ pub(super) fn column_of_known_type(plan: &LogicalPlan, at: usize) -> Option<Know
     if shows_unknown(plan, at) {
         return None;
     }
+    if let LogicalPlan::Join(join) = plan
+        && is_set_operation(join)
+        && let [left, right] = sides(join)
+        && shows_unknown(left, at)
+    {
+        return column_of_known_type(right, at);
+    }
     known(told(plan, at), plan.schema().fields().get(at)?.data_type())
 }
 
@@ -155,10 +184,12 @@ fn known(told: Option<Told>, data_type: &DataType) -> Option<Known> {
 
 /// The length of values of CHAR(n).
 pub(super) fn char_length(expr: &Expr, input: &LogicalPlan) -> Option<i32> {
-    told_of(expr, input).and_then(|told| {
-        let length = told.modifier - MODIFIER_OFFSET;
-        (told.name == "bpchar" && length > 0).then_some(length)
-    })
+    told_of(expr, input)?.char_length()
+}
+
+/// The same of a column of a plan.
+pub(super) fn char_length_of_column(plan: &LogicalPlan, at: usize) -> Option<i32> {
+    told(plan, at)?.char_length()
 }
 
 /// The same of an expression over the columns of `input`.
@@ -209,7 +240,8 @@ fn told_of(expr: &Expr, input: &LogicalPlan) -> Option<Told> {
 
 /// What is told of the values that CASE and COALESCE choose among.
 fn of_values<'a>(values: impl IntoIterator<Item = &'a Expr>, input: &LogicalPlan) -> Option<Told> {
-    values.into_iter().filter(|value| !is_unknown(value)).find_map(|value| told_of(value, input))
+    let mut all = values.into_iter().filter(|value| !is_unknown(value)).map(|value| told_of(value, input));
+    Some(all.find_map(|told| told)?.beside(all))
 }
 
 /// Whether a column of a plan shows a value of unknown type.

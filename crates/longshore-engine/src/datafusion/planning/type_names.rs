@@ -17,7 +17,7 @@ use sqlparser::tokenizer::Token;
 
 use super::system_tables::typed;
 use super::time_types::time_type;
-use crate::builtin_types::{PG_MODIFIER, PG_TYPE, modifier};
+use crate::builtin_types::{MODIFIER_OFFSET, PG_MODIFIER, PG_TYPE, modifier};
 use crate::datafusion::errors::external;
 use crate::datafusion::functions::casts::lengths::{CAST, Length};
 use crate::datafusion::functions::enums::{ENUM, Enumeration};
@@ -117,6 +117,13 @@ fn text(sql_type: &DataType) -> Result<Option<FieldRef>> {
     };
     let metadata: HashMap<_, _> = length.into_iter().flat_map(told).collect();
     Ok(Some(Arc::new(Field::new("", arrow::DataType::Utf8View, true).with_metadata(metadata))))
+}
+
+/// CHAR, which does not cut and is told with this length.
+pub(super) fn bpchar(shown: Option<i32>) -> FieldRef {
+    let mut metadata: HashMap<_, _> = told(Length::Char(u32::MAX)).into_iter().collect();
+    metadata.extend(shown.map(|length| (PG_MODIFIER.to_owned(), (length + MODIFIER_OFFSET).to_string())));
+    Arc::new(Field::new("", arrow::DataType::Utf8View, true).with_metadata(metadata))
 }
 
 /// What the field of a cast to a type with a length tells: the length, and the type as PostgreSQL knows it.

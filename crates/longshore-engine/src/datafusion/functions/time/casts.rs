@@ -119,11 +119,6 @@ impl ScalarUDFImpl for TimeCast {
         &self.name
     }
 
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        let [value] = args else { return internal_err!("{} takes one argument", self.name) };
-        Ok(value.schema_name().to_string())
-    }
-
     fn signature(&self) -> &Signature {
         &self.signature
     }
