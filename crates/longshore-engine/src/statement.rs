@@ -182,6 +182,11 @@ async fn execute_one(mut session: SessionContext<'_>, sql: &str) -> Result<Outco
     if let Some(shaped) = session.shapes.find(sql, catalog, &path, prepare) {
         return Box::pin(shaped::execute(session, shaped, sql)).await;
     }
+    if let Some((name, literals)) = sql::shape::execution(sql)
+        && let Some(prepared) = session.prepared.get(&name).cloned()
+    {
+        return execute_prepared(session, &prepared, Arguments::Literals(&literals)).await;
+    }
     let parsed = session.database.queries.check_values(sql).and_then(|()| sql::parse(sql));
     let mut parsed = parsed.inspect_err(|_| session.block.fail())?;
     let resolved = resolve::resolve(&mut parsed, sql, &session.database.catalog, &path);

@@ -232,14 +232,15 @@ impl Queries {
         if let Some(parameters) = context.parameters {
             if let Some((kept, plan)) = self.kept(&planner, &statement, None, parameters).await? {
                 if kept.wants_generic() {
-                    let types = origin::types(&plan.tree, plan.tree.schema().as_arrow(), &self.files.catalog);
+                    let types = Arc::clone(kept.types());
                     let told = |schema| told(&schema, &planner.transaction).unwrap_or(schema);
                     kept.put_generic(
                         Box::pin(GenericPlan::make(&kept, &planner, &parameters.values, types, told)).await,
                     );
                 }
                 let physical = Box::pin(planner.physical_of_optimized(&plan)).await?;
-                return self.run(planner, Source::Optimized(plan), physical, context.control);
+                let rows = self.run(planner, Source::Optimized(plan), physical, context.control)?;
+                return Ok(rows.with_types(Arc::clone(kept.types())));
             }
             parameters.bind(&mut statement)?;
         }

@@ -155,7 +155,7 @@ fn spelled_out(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> {
                 put(Token::RParen);
                 put(if is_current { word("PRECEDING", None, Keyword::PRECEDING) } else { last.token.clone() });
             }
-            None if is_current || offset.len() < 2 || is_ours(offset[0]) => {
+            None if is_current || is_one_operand(offset) || is_ours(offset[0]) => {
                 for token in *bound {
                     put(token.token.clone());
                 }
@@ -171,6 +171,28 @@ fn spelled_out(tokens: &[TokenWithSpan]) -> Option<Vec<TokenWithSpan>> {
         }
     }
     Some(written)
+}
+
+/// Whether sqlparser reads these tokens to their end: the text of a view, which has such parentheses, is read again.
+fn is_one_operand(offset: &[&TokenWithSpan]) -> bool {
+    match offset {
+        [] | [_] => true,
+        [interval, text] => {
+            is_any(&interval.token, &["INTERVAL"]) && matches!(text.token, Token::SingleQuotedString(_))
+        }
+        [open, inner @ .., close] => {
+            let mut depth = 1;
+            let is_inside = |token: &&TokenWithSpan| {
+                match token.token {
+                    Token::LParen => depth += 1,
+                    Token::RParen => depth -= 1,
+                    _ => {}
+                }
+                depth > 0
+            };
+            open.token == Token::LParen && close.token == Token::RParen && inner.iter().all(is_inside)
+        }
+    }
 }
 
 /// Whether a call of ours begins here: the text of a view is read again.

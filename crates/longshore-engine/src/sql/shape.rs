@@ -7,6 +7,9 @@
 //! own (`E'...'`, `$$...$$`), or with parameters, has no shape.
 //! Not here: whether a shape can be run without the planner (`prepared/shapes`).
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -68,6 +71,25 @@ pub(crate) fn shape(sql: &str) -> Option<Shape<'_>> {
     };
     let row = if is_insert { reader.insert()? } else { reader.statement()? };
     Some(Shape { text: reader.text, literals: reader.literals, row })
+}
+
+/// The name and the values of an EXECUTE whose values are literals; `None` of any other statement.
+pub(crate) fn execution(sql: &str) -> Option<(String, Vec<Literal<'_>>)> {
+    let mut reader = Reader { sql, at: 0, text: String::new(), literals: Vec::new() };
+    if !reader.first_word()?.eq_ignore_ascii_case("execute") {
+        return None;
+    }
+    reader.word();
+    reader.skip_blank();
+    let name = reader.word();
+    let is_name = name.is_ascii() && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    if !is_name || name.contains('$') {
+        return None;
+    }
+    if !reader.is_at_end() {
+        reader.row(None)?;
+    }
+    reader.is_at_end().then(|| (name.to_ascii_lowercase(), reader.literals))
 }
 
 struct Reader<'a> {
@@ -342,92 +364,5 @@ impl<'a> Reader<'a> {
         let text = &self.sql[start + 1..end - 1];
         let text = if text.contains('\'') { Cow::Owned(text.replace("''", "'")) } else { Cow::Borrowed(text) };
         Some(Literal::Text(text))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text(text: &str) -> Literal<'_> {
-        Literal::Text(Cow::Borrowed(text))
-    }
-
-    #[test]
-    fn values_become_parameters() {
-        let found = shape("SELECT a FROM t WHERE k = 5 AND b > -2.5 AND c BETWEEN 'x''y' AND '' LIMIT 3; ").unwrap();
-        assert_eq!(found.text, " SELECT a FROM t WHERE k= $1 AND b> $2 AND c BETWEEN $3 AND $4 LIMIT $5");
-        let expected = [Literal::Integer(5), Literal::Decimal("-2.5"), text("x'y"), text(""), Literal::Integer(3)];
-        assert_eq!(found.literals, expected);
-        let found = shape("update T set a = a - 1, \"b\" = -1 where k=1").unwrap();
-        assert_eq!(found.text, " update T set a= a- $1,\"b\"= $2 where k= $3");
-        assert_eq!(found.literals, [Literal::Integer(1), Literal::Integer(-1), Literal::Integer(1)]);
-        let found = shape("/* c */ DELETE -- '\n FROM t WHERE k = 9223372036854775808").unwrap();
-        assert_eq!(found.literals, [Literal::Decimal("9223372036854775808")]);
-    }
-
-    #[test]
-    fn rows_of_an_insert_are_no_part_of_its_shape() {
-        let one = shape("INSERT INTO t (a, b) VALUES (1, NULL)").unwrap();
-        let two = shape("INSERT INTO t (a, b)\nvalues (2, 'x') , (-3, true);").unwrap();
-        assert_eq!((one.text.as_str(), one.row), (" INSERT INTO t( a, b) VALUES ($1,$2)", 2));
-        assert_eq!(one.text, two.text);
-        assert_eq!(one.literals, [Literal::Integer(1), Literal::Null]);
-        assert_eq!(two.literals, [Literal::Integer(2), text("x"), Literal::Integer(-3), Literal::Bool(true)]);
-    }
-
-    #[test]
-    fn literals_that_may_be_no_values_stay() {
-        let found = shape("SELECT a FROM t WHERE k = 1 ORDER BY 1").unwrap();
-        assert_eq!(found.text, " SELECT a FROM t WHERE k= $1 ORDER BY 1");
-    }
-
-    #[test]
-    fn other_statements_have_no_shape() {
-        for sql in [
-            "",
-            "SELECT $1",
-            "SELECT E'a'",
-            "SELECT x'41'",
-            "SELECT $$a$$",
-            "SELECT DATE '2024-01-31'",
-            "SELECT * FROM 'file.csv'",
-            "SELECT a FROM t WHERE k = 'a'\n'b'",
-            "SELECT a FROM t WHERE k = 'a",
-            "SELECT a FROM t WHERE k = 1; SELECT 2",
-            "SELECT a FROM t WHERE k = 1e",
-            "SELECT a FROM t WHERE k = 1.5.5",
-            "SELECT a FROM t WHERE k = 0x1F",
-            "INSERT INTO t VALUES (1), (1, 2)",
-            "INSERT INTO t VALUES (DEFAULT)",
-            "INSERT INTO t VALUES (1 + 1)",
-            "INSERT INTO t VALUES (1) RETURNING a",
-            "INSERT INTO t VALUES (1) ON CONFLICT DO NOTHING",
-            "INSERT INTO t SELECT 1",
-            "INSERT INTO t VALUES ()",
-            "INSERT INTO t VALUES (1",
-            "INSERT INTO t VALUES (-)",
-            "INSERT INTO t VALUES (.)",
-            "CREATE TABLE t (a INT)",
-        ] {
-            assert_eq!(shape(sql), None, "{sql}");
-        }
-    }
-
-    #[test]
-    fn any_text_is_read_without_a_panic() {
-        let parts = [
-            "'", "\"", ";", "$", "--", "\n", "/*", "*/", "E'", "\\", "é", "x", " ", "1", ".", "-", "(", ")", ",", "e",
-            "=",
-        ];
-        let mut state = 1_u64;
-        for round in 0..40_000 {
-            let mut sql = String::from(["SELECT ", "INSERT INTO t VALUES (", "UPDATE "][round % 3]);
-            for _ in 0..12 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                sql.push_str(parts[(state >> 33) as usize % parts.len()]);
-            }
-            let _ = shape(&sql);
-        }
     }
 }

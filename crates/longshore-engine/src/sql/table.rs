@@ -1,7 +1,7 @@
 //! `TABLE t` as the query that it is short for, `SELECT * FROM t`, and `FROM t` without SELECT likewise.
 //!
-//! Where a statement begins, behind UNION, INTERSECT and EXCEPT, and where a query stands in parentheses; TABLE also behind AS.
-//! In other places they are parts of other clauses. `FROM t SELECT a` is left to the parser.
+//! Where a statement begins, behind UNION, INTERSECT and EXCEPT, where a query stands in parentheses, and behind what comes before
+//! the query of a statement, such as `CREATE VIEW v AS`. In other places they are parts of other clauses. `FROM t SELECT a` is left to the parser.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
@@ -12,6 +12,7 @@ pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
     let mut places = Vec::new();
     let mut before = [None, None];
     let mut is_in_parentheses = false;
+    let mut statement = StatementHead::default();
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| is_said(token)) {
         let next = tokens[at + 1..].iter().find(is_said);
         // `SELECT relname AS table FROM ...` has a column of that name.
@@ -30,8 +31,8 @@ pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
                 places.push(at);
             }
             Some(Keyword::FROM) => {
-                let begins_query = begins_query || is_in_parentheses || before == [None, Some(Keyword::EXPLAIN)];
-                if begins_query && !has_select(&tokens[at + 1..]) {
+                let is_behind_head = is_name && statement.may_go_on_with_query(before[1]);
+                if (begins_query || is_in_parentheses || is_behind_head) && !has_select(&tokens[at + 1..]) {
                     places.push(at);
                 }
             }
@@ -39,8 +40,10 @@ pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
         }
         is_in_parentheses = token.token == Token::LParen && (is_in_parentheses || may_hold_query(before[1]));
         before = [before[1], Some(keyword(&token.token).unwrap_or(Keyword::NoKeyword))];
+        statement.read(&token.token);
         if token.token == Token::SemiColon {
             before = [None, None];
+            statement = StatementHead::default();
         }
     }
     let space = || Token::Whitespace(Whitespace::Space);
@@ -48,6 +51,44 @@ pub(super) fn spell_out(tokens: &mut Vec<TokenWithSpan>) {
         let span = tokens[at].span;
         let query = [Token::make_keyword("SELECT"), space(), Token::Mul, space(), Token::make_keyword("FROM")];
         tokens.splice(at..=at, query.map(|token| TokenWithSpan { token, span }));
+    }
+}
+
+/// What stands before the query of a statement that has one: `EXPLAIN`, `CREATE VIEW v AS`, `INSERT INTO t (a)`.
+#[derive(Default)]
+struct StatementHead {
+    kind: Option<Keyword>,
+    depth: u32,
+    /// Whether the query, or something else that FROM is part of, has begun.
+    is_over: bool,
+}
+
+impl StatementHead {
+    fn read(&mut self, token: &Token) {
+        use Keyword::{COPY, CREATE, DECLARE, DELETE, EXECUTE, EXPLAIN, FROM, INSERT, MERGE, PREPARE, SELECT, UPDATE};
+        use Keyword::{VALUES, WITH};
+        match token {
+            Token::LParen => self.depth += 1,
+            Token::RParen => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        match keyword(token) {
+            Some(word @ (CREATE | PREPARE | DECLARE | INSERT)) if self.kind == Some(EXPLAIN) => self.kind = Some(word),
+            Some(word) if self.kind.is_none() => self.kind = Some(word),
+            Some(SELECT | VALUES | FROM | WITH | DELETE | UPDATE | COPY | MERGE | EXECUTE) => self.is_over = true,
+            _ => {}
+        }
+    }
+
+    /// Whether a query may begin behind the word `last`.
+    fn may_go_on_with_query(&self, last: Option<Keyword>) -> bool {
+        let is_place = match self.kind {
+            Some(Keyword::EXPLAIN | Keyword::INSERT) => true,
+            Some(Keyword::CREATE | Keyword::PREPARE) => last == Some(Keyword::AS),
+            Some(Keyword::DECLARE) => last == Some(Keyword::FOR),
+            _ => false,
+        };
+        is_place && self.depth == 0 && !self.is_over
     }
 }
 
@@ -122,6 +163,13 @@ mod tests {
             ),
             ("CREATE TABLE u AS TABLE t", "CREATE TABLE u AS SELECT * FROM t"),
             ("TABLE target", "SELECT * FROM target"),
+            ("PREPARE p AS FROM t WHERE a = 1", "PREPARE p AS SELECT * FROM t WHERE a = 1"),
+            ("CREATE VIEW v AS FROM t LIMIT 1", "CREATE VIEW v AS SELECT * FROM t LIMIT 1"),
+            ("CREATE TABLE u AS FROM t WHERE a > 1", "CREATE TABLE u AS SELECT * FROM t WHERE a > 1"),
+            ("INSERT INTO t (a) FROM u", "INSERT INTO t (a) SELECT * FROM u"),
+            ("EXPLAIN ANALYZE FROM t WHERE a", "EXPLAIN ANALYZE SELECT * FROM t WHERE a"),
+            ("DELETE FROM t", "DELETE FROM t"),
+            ("SELECT a AS from FROM t", "SELECT a AS from FROM t"),
             ("SELECT a AS table FROM t", "SELECT a AS table FROM t"),
             ("DROP TABLE t", "DROP TABLE t"),
             ("TRUNCATE TABLE t", "TRUNCATE TABLE t"),

@@ -11,7 +11,7 @@ use crate::catalog::{Catalog, SearchPath};
 use crate::prepared::Prepared;
 use crate::sql::cursors::CursorStatement;
 use crate::sql::shape::Literal;
-use crate::sql::{self, Parsed, names, oid_casts, types};
+use crate::sql::{self, Parsed, build, names, oid_casts, types};
 use crate::{Database, Error, ErrorKind, Outcome};
 
 /// The prepared statements of a session.
@@ -153,5 +153,23 @@ fn literal(argument: &Expr) -> Option<Literal<'_>> {
             _ => return None,
         }),
         _ => None,
+    }
+}
+
+/// A literal as it stands in a statement.
+pub(crate) fn expression(literal: &Literal<'_>) -> Expr {
+    let number = |digits: String| match digits.strip_prefix('-') {
+        Some(digits) => Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr: Box::new(build::value(Value::Number(digits.to_owned(), false))),
+        },
+        None => build::value(Value::Number(digits, false)),
+    };
+    match literal {
+        Literal::Null => build::value(Value::Null),
+        Literal::Bool(value) => build::value(Value::Boolean(*value)),
+        Literal::Integer(value) => number(value.to_string()),
+        Literal::Decimal(digits) => number((*digits).to_owned()),
+        Literal::Text(text) => build::value(Value::SingleQuotedString(text.to_string())),
     }
 }

@@ -24,6 +24,7 @@ use crate::{Error, Outcome, RowStream};
 pub(crate) enum Arguments<'a> {
     Values(&'a [Datum<'a>]),
     Expressions(&'a [Expr]),
+    Literals(&'a [Literal<'a>]),
 }
 
 /// Executes a prepared statement, in the session's transaction block or in a transaction of its own.
@@ -38,7 +39,10 @@ pub(crate) async fn execute_prepared(
     let SessionContext { database, block, control, .. } = session;
     let (given, values, literals) = match arguments {
         Arguments::Values(values) => (values.len(), prepared.in_declared_types(Cow::Borrowed(values)), None),
-        Arguments::Expressions(expressions) => (expressions.len(), None, prepare::literals(expressions)),
+        Arguments::Expressions(expressions) => {
+            (expressions.len(), None, prepare::literals(expressions).map(Cow::Owned))
+        }
+        Arguments::Literals(literals) => (literals.len(), None, Some(Cow::Borrowed(literals))),
     };
     block.refuse_if_failed()?;
     prepared.check_count(given).inspect_err(|_| block.fail())?;
@@ -100,6 +104,7 @@ async fn run_by_planner(
     let texts = match arguments {
         Arguments::Values(values) => prepared.texts(values.iter().map(|value| literal(*value))),
         Arguments::Expressions(expressions) => prepared.texts(expressions.iter().cloned()),
+        Arguments::Literals(literals) => prepared.texts(literals.iter().map(prepare::expression)),
     };
     let mut statement = prepared.statement.clone();
     let Some(values) = values else {

@@ -8,9 +8,11 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, Result};
-use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction, WindowFunctionDefinition};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema, Result};
+use datafusion::logical_expr::expr::{
+    AggregateFunction, Exists, InSubquery, SetComparison, WindowFunction, WindowFunctionDefinition,
+};
 use datafusion::logical_expr::{
     Aggregate, Expr, Filter, Limit, LogicalPlan, Projection, Sort, SortExpr, Statement, SubqueryAlias, Window,
 };
@@ -26,7 +28,7 @@ const WINDOWS: [&str; 9] =
 pub(in crate::datafusion) fn with_order(plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = plan.transform_up_with_subqueries(|node| {
         let node = match node {
-            LogicalPlan::Sort(sort) if sort.expr.iter().any(|key| has_set(&key.expr)) => by_columns(sort)?,
+            LogicalPlan::Sort(sort) if sort.expr.iter().any(|key| has_query(&key.expr)) => by_columns(sort)?,
             other => other,
         };
         let sorted = match &node {
@@ -40,22 +42,40 @@ pub(in crate::datafusion) fn with_order(plan: LogicalPlan) -> Result<LogicalPlan
     root(plan.data)
 }
 
-/// Whether an expression looks whether rows of a query are there, which is planned in lists and conditions only.
-fn has_set(expr: &Expr) -> bool {
-    let is_one = |part: &Expr| Ok(matches!(part, Expr::InSubquery(_) | Expr::Exists(_) | Expr::SetComparison(_)));
+/// Whether an expression has a query that looks whether rows are there, which is planned in lists and conditions only, or that
+/// depends on the query around it, which cannot be repeated above it.
+fn has_query(expr: &Expr) -> bool {
+    let is_one = |part: &Expr| {
+        Ok(match part {
+            Expr::InSubquery(_) | Expr::Exists(_) | Expr::SetComparison(_) => true,
+            Expr::ScalarSubquery(query) => !query.outer_ref_columns.is_empty(),
+            _ => false,
+        })
+    };
     expr.exists(is_one).unwrap_or(false)
 }
 
 /// A sort by hidden columns, which the list below computes.
 fn by_columns(sort: Sort) -> Result<LogicalPlan> {
     let Sort { expr, input, fetch } = sort;
-    let mut list: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
-    let shown = list.clone();
+    let shown: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
+    let is_below = |key: &SortExpr, below: &Projection| {
+        let outside = outer_columns(&key.expr);
+        !outside.iter().all(|column| input.schema().has_column(column))
+            && outside.iter().all(|column| below.input.schema().has_column(column))
+    };
+    let (mut list, input) = match input.as_ref() {
+        // The queries of the keys look at columns that the list does not show.
+        LogicalPlan::Projection(below) if expr.iter().any(|key| is_below(key, below)) => {
+            (below.expr.clone(), Arc::clone(&below.input))
+        }
+        _ => (shown.clone(), input),
+    };
     let mut keys = Vec::with_capacity(expr.len());
     for (at, SortExpr { expr, asc, nulls_first }) in expr.into_iter().enumerate() {
-        let key = if has_set(&expr) {
+        let key = if has_query(&expr) {
             let name = format!("{HIDDEN}key {at}");
-            list.push(expr.alias(&name));
+            list.push(over(expr, input.schema(), &list)?.alias(&name));
             Expr::Column(Column::from_name(name))
         } else {
             expr
@@ -65,6 +85,39 @@ fn by_columns(sort: Sort) -> Result<LogicalPlan> {
     let below = Arc::new(LogicalPlan::Projection(Projection::try_new(list, input)?));
     let sorted = Arc::new(LogicalPlan::Sort(Sort { expr: keys, input: below, fetch }));
     Ok(LogicalPlan::Projection(Projection::try_new(shown, sorted)?))
+}
+
+/// The columns of the query around them that the queries in an expression look at.
+fn outer_columns(expr: &Expr) -> Vec<Column> {
+    let mut found = Vec::new();
+    let _ = expr.apply(|part| {
+        if let Expr::ScalarSubquery(query)
+        | Expr::Exists(Exists { subquery: query, .. })
+        | Expr::InSubquery(InSubquery { subquery: query, .. })
+        | Expr::SetComparison(SetComparison { subquery: query, .. }) = part
+        {
+            let columns = query.outer_ref_columns.iter().filter_map(|column| match column {
+                Expr::OuterReferenceColumn(_, column) => Some(column.clone()),
+                _ => None,
+            });
+            found.extend(columns);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    found
+}
+
+/// An expression over columns of this schema, in which names of a list mean what the list computes.
+fn over(expr: Expr, schema: &DFSchema, list: &[Expr]) -> Result<Expr> {
+    let named = expr.transform_up(|part| {
+        let Expr::Column(column) = &part else { return Ok(Transformed::no(part)) };
+        let is_named = |item: &&Expr| item.qualified_name() == (column.relation.clone(), column.name.clone());
+        match list.iter().find(is_named).filter(|_| !schema.has_column(column)) {
+            Some(item) => Ok(Transformed::yes(item.clone().unalias())),
+            None => Ok(Transformed::no(part)),
+        }
+    })?;
+    Ok(named.data)
 }
 
 /// The plan of a statement, whose rows come in order.

@@ -46,14 +46,14 @@ use super::expressions::simplified;
 use super::names::{Names, name_of};
 use super::plan::{optimized_insert, reads_only, rows_of_insert};
 use super::planner::{Optimized, Planner};
-use super::{advisory, random, sequences, system_functions};
-use crate::Error;
-use crate::catalog::Rules;
+use super::{advisory, origin, random, sequences, system_functions};
+use crate::catalog::{Catalog, Rules};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::complexity;
 use crate::datafusion::scan::table::RelationTable;
 use crate::sql::parameters;
 use crate::transaction::Identity;
+use crate::{Error, TypeId};
 
 /// Statements whose plans are kept for one prepared statement: its own, those that find rows for it, and those that
 /// compute what each clause of a MERGE asks for.
@@ -98,6 +98,8 @@ impl PartialEq for State {
 /// A plan with placeholders.
 pub(in crate::datafusion) struct Plan {
     optimized: Optimized,
+    /// The types of its columns.
+    types: Arc<[TypeId]>,
     /// Whether it has functions that belong to the statement that they were planned in.
     has_own_functions: bool,
     generic: GenericPlans,
@@ -164,7 +166,10 @@ impl Planner {
             plan = typed;
         }
         let is_insert = matches!(statement, Statement::Insert(_));
-        Plan::of(plan, &self.state, is_insert).ok().flatten().map_or(Keep::Never, |plan| Keep::Plan(Arc::new(plan)))
+        Plan::of(plan, &self.state, &self.catalog, is_insert)
+            .ok()
+            .flatten()
+            .map_or(Keep::Never, |plan| Keep::Plan(Arc::new(plan)))
     }
 
     /// The plan of `statement` with its placeholders, of an INSERT that of its rows; `None` if there is none.
@@ -215,7 +220,12 @@ impl PlanCache {
 
 impl Plan {
     /// The plan to keep of one that is not optimized yet, if it can be kept.
-    pub(in crate::datafusion) fn of(plan: LogicalPlan, state: &SessionState, is_insert: bool) -> Result<Option<Self>> {
+    pub(in crate::datafusion) fn of(
+        plan: LogicalPlan,
+        state: &SessionState,
+        catalog: &Catalog,
+        is_insert: bool,
+    ) -> Result<Option<Self>> {
         let plan = &with_clocks(plan)?;
         let (is_timeless, has_own_functions) = functions(plan)?;
         if !is_timeless {
@@ -229,10 +239,17 @@ impl Plan {
         if !untyped(&tree)?.is_empty() {
             return Ok(None);
         }
+        // A cast that is computed while the plan is optimized tells no type any more.
+        let types = origin::types(plan, tree.schema().as_arrow(), catalog);
         Ok(without_rows(tree)?.map(|tree| {
             let generic = GenericPlans::default();
-            Self { optimized: Optimized { tree, projects_last }, has_own_functions, generic }
+            Self { optimized: Optimized { tree, projects_last }, types, has_own_functions, generic }
         }))
+    }
+
+    /// The types of the columns of its rows.
+    pub(in crate::datafusion) fn types(&self) -> &Arc<[TypeId]> {
+        &self.types
     }
 
     /// A generic plan that nobody uses, which is to be given back.
