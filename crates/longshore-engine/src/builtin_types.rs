@@ -106,18 +106,23 @@ impl TypeId {
         if is_char { usize::try_from(self.modifier - MODIFIER_OFFSET).unwrap_or(0) } else { 0 }
     }
 
-    /// The type of a column of such values that Arrow has as texts: CHAR(n), VARCHAR(n) or UUID, or arrays of it. `None` for
-    /// others, and for lengths that are not known.
-    pub(crate) fn text_type(&self) -> Option<ColumnType> {
-        let (known, is_array) = BuiltinType::of_oid(self.oid)?;
+    /// The type of a column of such values, which is `of_values` by their type in Arrow: that has one type for TEXT, CHAR(n),
+    /// VARCHAR(n) and UUID. It is TEXT where a length is not known.
+    pub(crate) fn column_type(&self, of_values: ColumnType) -> ColumnType {
         let length = u32::try_from(self.modifier - MODIFIER_OFFSET).ok().filter(|length| *length > 0);
-        let of_values = match known.name {
-            "bpchar" => ColumnType::Char(length?),
-            "varchar" => ColumnType::Varchar(length?),
-            "uuid" => ColumnType::Uuid,
-            _ => return None,
-        };
-        if is_array { of_values.array() } else { Some(of_values) }
+        let text = BuiltinType::of_oid(self.oid).and_then(|(known, _)| match known.name {
+            "bpchar" => length.map(ColumnType::Char),
+            "varchar" => length.map(ColumnType::Varchar),
+            "uuid" => Some(ColumnType::Uuid),
+            _ => None,
+        });
+        match (of_values, text) {
+            (ColumnType::Text, Some(text)) => text,
+            (ColumnType::Array(ColumnType::Text, dimensions), Some(text)) => {
+                (0..dimensions).try_fold(text, |of_values, _| of_values.array()).unwrap_or(of_values)
+            }
+            _ => of_values,
+        }
     }
 }
 

@@ -23,9 +23,13 @@ use crate::sql::visit::{Visit, VisitMut};
 /// their own, which nobody is shown.
 pub(crate) fn name_apart(query: &mut Query) {
     headings::name(query);
-    if let SetExpr::Select(select) = query.body.as_mut() {
+    let is_set_operation = !matches!(query.body.as_ref(), SetExpr::Select(_));
+    if let Some(select) = first_select_mut(&mut query.body) {
         let has_star = select.projection.iter().any(|item| is_all(item) || relation_of_star(item).is_some());
-        rename(select, Name::hidden, |item| item.is_repeated || (item.name.is_column && has_star));
+        rename(select, Name::hidden, |item| {
+            let is_met = item.is_repeated || (is_set_operation && item.has_name_of_other);
+            is_met || (item.name.is_column && has_star)
+        });
     }
 }
 

@@ -90,7 +90,11 @@ async fn create_as(
     }
     let given = create.columns.iter().map(|column| names::identifier(&column.name)).collect::<Result<Vec<_>, _>>()?;
     let mut query = Box::new(query.clone());
-    headings::name(&mut query);
+    if given.is_empty() {
+        headings::name(&mut query);
+    } else {
+        repeated::name_apart(&mut query);
+    }
     let query = Statement::Query(query);
     let execution = context.execution();
     let rows = Box::pin(context.database.queries.query(query, &execution));
@@ -312,16 +316,15 @@ fn schema_of_query(table: &str, rows: &RowStream, given: Vec<String>) -> Result<
     let mut given = given.into_iter();
     let mut columns = Vec::new();
     for (field, shown) in schema.fields().iter().zip(rows.types().iter()) {
-        let name = given.next().unwrap_or_else(|| field.name().clone());
-        // Arrow has one type for all texts.
-        let column_type = shown.text_type().or_else(|| ColumnType::from_arrow(field.data_type()));
-        let Some(column_type) = column_type else {
+        let own = || headings::shown(field.name()).unwrap_or(field.name()).to_owned();
+        let name = given.next().unwrap_or_else(own);
+        let Some(of_values) = ColumnType::from_arrow(field.data_type()) else {
             return Err(Error::unsupported(format!(
                 "table {table}: column {name} of the query has the type {}, which a table cannot hold; use CAST",
                 field.data_type()
             )));
         };
-        columns.push(Column::new(name, column_type, true));
+        columns.push(Column::new(name, shown.column_type(of_values), true));
     }
     check_names(table, &columns)?;
     Ok(Schema::new(columns))

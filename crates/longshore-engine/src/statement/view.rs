@@ -74,7 +74,11 @@ pub(crate) fn parsed(create: &CreateView) -> Result<View, Error> {
 /// Names and types of the columns of `view`, with the names that the view gives them.
 pub(crate) async fn schema(context: &Context<'_>, view: &View) -> Result<SchemaRef, Error> {
     let mut query = sql::parse_query(&view.sql)?;
-    headings::name(&mut query);
+    if view.columns.is_empty() {
+        headings::name(&mut query);
+    } else {
+        repeated::name_apart(&mut query);
+    }
     let schema = context.database.queries.query_schema(&query, &context.execution()).await?;
     if view.columns.len() > schema.fields().len() {
         return Err(Error::syntax(format!(
@@ -86,7 +90,10 @@ pub(crate) async fn schema(context: &Context<'_>, view: &View) -> Result<SchemaR
     }
     let fields = schema.fields().iter().enumerate().map(|(index, field)| match view.columns.get(index) {
         Some(name) => Arc::new(field.as_ref().clone().with_name(name)),
-        None => Arc::clone(field),
+        None => match headings::shown(field.name()) {
+            Some(shown) => Arc::new(field.as_ref().clone().with_name(shown)),
+            None => Arc::clone(field),
+        },
     });
     let schema = Schema::new(fields.collect::<Vec<Arc<Field>>>());
     let mut seen = BTreeSet::new();

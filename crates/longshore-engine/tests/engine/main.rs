@@ -5,6 +5,7 @@ mod cursors;
 mod described;
 mod dialects;
 mod embedded;
+mod forms;
 mod in_situ;
 mod indexes;
 mod join_by_index;

@@ -19,6 +19,8 @@ use longshore_value::numeric::Numeric;
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Runner};
 use tokio::runtime::Runtime;
 
+use crate::forms::{self, Answer};
+
 const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests");
 
 thread_local! {
@@ -34,11 +36,13 @@ const FILES: &str = "files";
 struct Connection {
     session: Session,
     directory: PathBuf,
+    /// Whether queries are asked in other forms, too.
+    in_all_forms: bool,
 }
 
 impl Connection {
-    fn open(database: &Arc<Database>, directory: &Path) -> Self {
-        Self { session: database.session(), directory: directory.to_owned() }
+    fn open(database: &Arc<Database>, directory: &Path, in_all_forms: bool) -> Self {
+        Self { session: database.session(), directory: directory.to_owned(), in_all_forms }
     }
 
     fn with_paths(&self, sql: &str) -> String {
@@ -70,6 +74,18 @@ impl AsyncDB for Connection {
     async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Failure> {
         let sql = self.with_paths(sql);
         let output = run(&mut self.session, &sql).await;
+        if self.in_all_forms && output.is_ok() && forms::may_be_repeated(&sql) && !self.session.is_in_transaction() {
+            let answer = match self.session.execute(&sql).await {
+                Ok(outcome) => Answer::of(outcome).await,
+                Err(error) => Err(error),
+            };
+            let answer = answer.map_err(|error| Failure(format!("once more: {error}")))?;
+            if let Some(answer) = answer
+                && let Some(difference) = forms::difference(&mut self.session, &sql, &answer).await
+            {
+                return Err(Failure(self.without_paths(&difference)));
+            }
+        }
         match output {
             Ok(DBOutput::Rows { types, rows }) => {
                 let rows = rows.iter().map(|row| row.iter().map(|value| self.without_paths(value)).collect());
@@ -122,7 +138,7 @@ fn is_numeric(data_type: &DataType) -> bool {
 }
 
 /// The values of a batch as tests write them.
-fn shown(batch: &RecordBatch) -> Vec<Vec<String>> {
+pub(crate) fn shown(batch: &RecordBatch) -> Vec<Vec<String>> {
     let options = FormatOptions::default();
     let value = |column: &dyn Array, row: usize| {
         if column.is_null(row) {
@@ -174,6 +190,13 @@ fn all_files() {
 }
 
 #[test]
+fn queries_in_all_forms() {
+    let open = |config, _: &Path| Database::open(config).expect("a database opens");
+    let config = Config { threads: 2, ..Config::default() };
+    run_files_then(&config, true, |at, _| is_in_share(at as u64), open, |_, _, _| Ok(()));
+}
+
+#[test]
 fn queries_without_the_optimizer() {
     let is_one = |_, path: &Path| path.components().any(|part| QUERIES.iter().any(|area| part.as_os_str() == *area));
     run_files(&Config { threads: 2, optimizer: false, ..Config::default() }, is_one);
@@ -188,6 +211,7 @@ fn what_is_durable_comes_back() {
         |read_only| Durability { read_only, max_wal_size: Durability::MAX_WAL_SIZE_MIN, ..Durability::default() };
     run_files_then(
         &Config { threads: 2, ..Config::default() },
+        false,
         |_, _| true,
         |config, path| {
             let database = Database::open_directory(&path.with_file_name(DURABLE), config, &durability(false));
@@ -220,12 +244,14 @@ async fn described(database: &Arc<Database>, directory: &Path) -> String {
 
 fn run_files(config: &Config, is_wanted: impl Fn(usize, &Path) -> bool) {
     let open = |config, _: &Path| Database::open(config).expect("a database opens");
-    run_files_then(config, is_wanted, open, |_, _, _| Ok(()));
+    run_files_then(config, false, is_wanted, open, |_, _, _| Ok(()));
 }
 
-/// Runs files, which are chosen by number and path, on databases that `open` opens, and then lets `check` look at them.
+/// Runs files, which are chosen by number and path, on databases that `open` opens, queries also in other forms where that is said,
+/// and then lets `check` look at them.
 fn run_files_then(
     config: &Config,
+    in_all_forms: bool,
     is_wanted: impl Fn(usize, &Path) -> bool,
     open: impl Fn(Config, &Path) -> Arc<Database>,
     check: impl Fn(Arc<Database>, &Path, &Runtime) -> Result<(), String>,
@@ -245,7 +271,7 @@ fn run_files_then(
         std::fs::create_dir(&path).expect("a directory can be made");
         DIRECTORY.set(path.clone());
         let database = open(config.clone(), &path);
-        let mut runner = Runner::new(|| async { Ok(Connection::open(&database, &path)) });
+        let mut runner = Runner::new(|| async { Ok(Connection::open(&database, &path, in_all_forms)) });
         if let Err(error) = runtime.block_on(runner.run_file_async(file)) {
             failures.push(format!("{error}"));
         }

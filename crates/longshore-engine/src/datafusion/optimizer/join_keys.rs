@@ -29,26 +29,7 @@ pub(super) fn extract_keys(
         }
         plan => plan,
     };
-    rule.rewrite(plan, config)?.map_data(|plan| match plan {
-        LogicalPlan::Join(mut join) => {
-            for (left, right) in &mut join.on {
-                name_apart(left);
-                name_apart(right);
-            }
-            Ok(LogicalPlan::Join(join))
-        }
-        plan => Ok(plan),
-    })
-}
-
-/// Gives a key a name of its own that has the name of the column that it is a cast of: both stand in one projection.
-fn name_apart(key: &mut Expr) {
-    let is_cast = matches!(key, Expr::ScalarFunction(_))
-        && key.column_refs().into_iter().any(|column| column.flat_name() == key.schema_name().to_string());
-    if is_cast {
-        let name = format!("{key}");
-        *key = std::mem::take(key).alias(name);
-    }
+    rule.rewrite(plan, config)
 }
 
 /// Puts inner joins together again so that each has its keys, with conditions where NULL equals NULL.

@@ -155,9 +155,9 @@ impl Planner {
     ) -> BoxFuture<'a, Result<LogicalPlan, Error>> {
         Box::pin(async move {
             let mut statement = statement;
+            headings::name_within(&mut statement);
             rows::write_out(&mut statement)?;
             values_lists::put_in_from(&mut statement);
-            headings::name_within(&mut statement);
             repeated::name_repeated(&mut statement);
             untyped::write_out(&mut statement);
             let mut queries = 0;
@@ -242,7 +242,11 @@ impl Planner {
             )));
         }
         let mut query = sql::parse_query(&view.sql)?;
-        headings::name(&mut query);
+        if view.columns.is_empty() {
+            headings::name(&mut query);
+        } else {
+            repeated::name_apart(&mut query);
+        }
         if open.len() == OPEN_VIEWS_MAX {
             return Err(Error::new(
                 ErrorKind::TooComplex,

@@ -8,7 +8,7 @@ mod join;
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, NullArray};
+use datafusion::arrow::array::{ArrayRef, new_null_array};
 use datafusion::arrow::compute::{concat_batches, filter_record_batch};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
@@ -78,7 +78,7 @@ fn of_leaf(plan: &Arc<dyn ExecutionPlan>, bound: &BoundScans) -> Result<RecordBa
         };
     }
     if plan.is::<PlaceholderRowExec>() {
-        let nulls = plan.schema().fields().iter().map(|_| Arc::new(NullArray::new(1)) as ArrayRef).collect();
+        let nulls = plan.schema().fields().iter().map(|field| new_null_array(field.data_type(), 1)).collect();
         return batch(plan.schema(), nulls, 1);
     }
     Ok(RecordBatch::new_empty(plan.schema()))

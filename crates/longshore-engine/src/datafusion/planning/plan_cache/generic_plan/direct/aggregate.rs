@@ -14,6 +14,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 
 use super::{batch, evaluated};
+use crate::datafusion::functions::zeros::positive;
 
 /// Whether it is one whose values need not come in an order, and whose groups are of one kind.
 pub(super) fn can_run(aggregate: &AggregateExec) -> bool {
@@ -55,7 +56,8 @@ pub(super) fn rows(aggregate: &AggregateExec, input: &RecordBatch) -> Result<Rec
 /// The rows of each group.
 fn groups(keys: &[ArrayRef]) -> Result<Vec<Vec<u32>>> {
     let converter = RowConverter::new(keys.iter().map(|key| SortField::new(key.data_type().clone())).collect())?;
-    let rows = converter.convert_columns(keys)?;
+    // -0 is equal to 0.
+    let rows = converter.convert_columns(&keys.iter().map(positive).collect::<Vec<_>>())?;
     let mut known = HashMap::new();
     let mut groups: Vec<Vec<u32>> = Vec::new();
     for (at, row) in rows.iter().enumerate() {

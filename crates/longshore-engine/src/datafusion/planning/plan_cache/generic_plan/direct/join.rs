@@ -13,6 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::HashJoinExec;
 
 use super::{batch, evaluated};
+use crate::datafusion::functions::zeros::positive;
 
 /// Pairs of rows, on the left and on the right side, of which one may be missing.
 type Pairs = Vec<(Option<u32>, Option<u32>)>;
@@ -157,7 +158,8 @@ fn keys(
     right: &RecordBatch,
 ) -> Result<(Keys, Keys)> {
     let columns = |exprs: &[Arc<dyn PhysicalExpr>], side: &RecordBatch| {
-        exprs.iter().map(|expr| evaluated(expr, side)).collect::<Result<Vec<_>>>()
+        // -0 is equal to 0.
+        exprs.iter().map(|expr| Ok(positive(&evaluated(expr, side)?))).collect::<Result<Vec<_>>>()
     };
     let (left, right) = (columns(of_left, left)?, columns(of_right, right)?);
     let fields = left.iter().map(|column| SortField::new(column.data_type().clone())).collect();
