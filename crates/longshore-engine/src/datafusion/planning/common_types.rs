@@ -138,7 +138,7 @@ fn values_mut(expr: &mut Expr) -> Vec<&mut Expr> {
 /// (`untyped`).
 fn read_as(values: &[&Expr], input: &LogicalPlan) -> Option<ReadAs> {
     let typed = || values.iter().filter(|value| !is_untyped(value));
-    if let Some(form) = typed().filter_map(|value| known_type(value, input)).filter_map(ReadAs::text).next() {
+    if let Some(form) = typed().filter_map(|value| known_type(value, input)).find_map(ReadAs::text) {
         return Some(form);
     }
     let types: Vec<_> = typed().map(|value| value.get_type(input.schema())).collect::<Result<_>>().ok()?;

@@ -1,3 +1,5 @@
+//! Which statements have a shape, and what it is.
+
 use super::*;
 
 fn text(text: &str) -> Literal<'_> {

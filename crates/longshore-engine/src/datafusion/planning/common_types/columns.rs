@@ -67,8 +67,8 @@ fn common_type(inputs: &[Arc<LogicalPlan>], column: usize) -> Option<ReadAs> {
     let is_literal = |input: &&Arc<LogicalPlan>| type_at(input, column).is_string() && shows_unknown(input, column);
     let has_literals = inputs.iter().any(|input| is_literal(&input));
     if has_literals {
-        let known = typed().filter_map(|input| column_of_known_type(input, column));
-        match known.filter_map(ReadAs::text).next() {
+        let mut known = typed().filter_map(|input| column_of_known_type(input, column));
+        match known.find_map(ReadAs::text) {
             Some(ReadAs::Char(_)) => {
                 return Some(ReadAs::Char(typed().find_map(|input| char_length_of_column(input, column))));
             }
