@@ -247,7 +247,8 @@ impl Queries {
         let (planner, plan) = Box::pin(logical(planner, statement, context.control)).await?;
         reads_only(&plan)?;
         let (planner, plan, physical) = Box::pin(physical(planner, plan, context.control)).await?;
-        self.run(planner, Source::Plan(plan), physical, context.control)
+        let types = origin::types(&plan, &physical.schema(), &self.files.catalog);
+        Ok(self.run(planner, Source::Plan(plan), physical, context.control)?.with_types(types))
     }
 
     /// Runs the INSERT `statement`, whose target is `table`: all rows are appended, or none.
@@ -364,7 +365,6 @@ impl Queries {
             scan::log_reads(&plan);
         }
         let files = columnar::files_of(&plan);
-        let types = origin::types(source.plan(), &plan.schema(), &self.files.catalog);
         let headings = told(&plan.schema(), &planner.transaction);
         let workers = self.pool.workers()?;
         let may_help = may_help(&planner, &plan);
@@ -391,7 +391,7 @@ impl Queries {
             ),
             None => rows,
         };
-        let mut rows = rows.with_types(types);
+        let mut rows = rows;
         if let Some(plan) = kept {
             rows = rows.with_plan(Arc::new(move || explain::told(&plan)));
         }

@@ -33,6 +33,11 @@ pub(crate) fn name_apart(query: &mut Query) {
     }
 }
 
+/// Gives columns of `query` their headings, for a view or a table: those that it names all the same are named apart.
+pub(crate) fn name_for(query: &mut Query, has_names: bool) {
+    if has_names { name_apart(query) } else { headings::name(query) }
+}
+
 /// The same for what goes to files and tables, where columns need names: such names are numbered.
 pub(crate) fn number_apart(query: &mut Query) {
     headings::name(query);

@@ -1,7 +1,8 @@
 //! `TABLE t` as the query that it is short for, `SELECT * FROM t`, and `FROM t` without SELECT likewise.
 //!
 //! Where a statement begins, behind UNION, INTERSECT and EXCEPT, where a query stands in parentheses, and behind what comes before
-//! the query of a statement, such as `CREATE VIEW v AS`. In other places they are parts of other clauses. `FROM t SELECT a` is left to the parser.
+//! the query of a statement, such as `CREATE VIEW v AS`; TABLE also behind every AS. In other places they are parts of other clauses.
+//! `FROM t SELECT a` is left to the parser.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};

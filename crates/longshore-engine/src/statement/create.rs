@@ -90,11 +90,7 @@ async fn create_as(
     }
     let given = create.columns.iter().map(|column| names::identifier(&column.name)).collect::<Result<Vec<_>, _>>()?;
     let mut query = Box::new(query.clone());
-    if given.is_empty() {
-        headings::name(&mut query);
-    } else {
-        repeated::name_apart(&mut query);
-    }
+    repeated::name_for(&mut query, !given.is_empty());
     let query = Statement::Query(query);
     let execution = context.execution();
     let rows = Box::pin(context.database.queries.query(query, &execution));

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use longshore_storage::Datum;
 use sqlparser::ast::{DataType, Expr, Ident, ObjectName, Statement, UnaryOperator, Value};
 
 use super::{cursor_query, resolve, set_config};
@@ -11,7 +12,7 @@ use crate::catalog::{Catalog, SearchPath};
 use crate::prepared::Prepared;
 use crate::sql::cursors::CursorStatement;
 use crate::sql::shape::Literal;
-use crate::sql::{self, Parsed, build, names, oid_casts, types};
+use crate::sql::{self, Parsed, build, names, oid_casts, parameters, types};
 use crate::{Database, Error, ErrorKind, Outcome};
 
 /// The prepared statements of a session.
@@ -158,18 +159,12 @@ fn literal(argument: &Expr) -> Option<Literal<'_>> {
 
 /// A literal as it stands in a statement.
 pub(crate) fn expression(literal: &Literal<'_>) -> Expr {
-    let number = |digits: String| match digits.strip_prefix('-') {
-        Some(digits) => Expr::UnaryOp {
-            op: UnaryOperator::Minus,
-            expr: Box::new(build::value(Value::Number(digits.to_owned(), false))),
-        },
-        None => build::value(Value::Number(digits, false)),
+    let Literal::Decimal(digits) = literal else {
+        return parameters::literal(literal.value().unwrap_or(Datum::Null));
     };
-    match literal {
-        Literal::Null => build::value(Value::Null),
-        Literal::Bool(value) => build::value(Value::Boolean(*value)),
-        Literal::Integer(value) => number(value.to_string()),
-        Literal::Decimal(digits) => number((*digits).to_owned()),
-        Literal::Text(text) => build::value(Value::SingleQuotedString(text.to_string())),
+    let number = |digits: &str| build::value(Value::Number(digits.to_owned(), false));
+    match digits.strip_prefix('-') {
+        Some(digits) => Expr::UnaryOp { op: UnaryOperator::Minus, expr: Box::new(number(digits)) },
+        None => number(digits),
     }
 }

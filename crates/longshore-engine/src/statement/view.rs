@@ -74,11 +74,7 @@ pub(crate) fn parsed(create: &CreateView) -> Result<View, Error> {
 /// Names and types of the columns of `view`, with the names that the view gives them.
 pub(crate) async fn schema(context: &Context<'_>, view: &View) -> Result<SchemaRef, Error> {
     let mut query = sql::parse_query(&view.sql)?;
-    if view.columns.is_empty() {
-        headings::name(&mut query);
-    } else {
-        repeated::name_apart(&mut query);
-    }
+    repeated::name_for(&mut query, !view.columns.is_empty());
     let schema = context.database.queries.query_schema(&query, &context.execution()).await?;
     if view.columns.len() > schema.fields().len() {
         return Err(Error::syntax(format!(

@@ -30,16 +30,7 @@ pub(in crate::datafusion) fn with_multisets(plan: LogicalPlan) -> Result<Logical
             let mut numbered = on;
             numbered.push((Expr::Column(Column::from_name(LEFT)), Expr::Column(Column::from_name(RIGHT))));
             let (left, right) = (numbered_rows(&join.left, LEFT)?, numbered_rows(&join.right, RIGHT)?);
-            let join = Join::try_new(
-                Arc::new(left),
-                Arc::new(right),
-                numbered,
-                None,
-                join.join_type,
-                join.join_constraint,
-                join.null_equality,
-                join.null_aware,
-            )?;
+            let join = over(&join, left, right, numbered)?;
             let plan = LogicalPlanBuilder::from(LogicalPlan::Join(join)).project(columns)?.build()?;
             Ok(Transformed::yes(plan))
         }
@@ -54,6 +45,12 @@ pub(super) fn is_set_operation(join: &Join) -> bool {
         && join.null_equality == NullEquality::NullEqualsNull
         && join.on.len() == join.left.schema().fields().len()
         && join.filter.is_none()
+}
+
+/// The same operation over other sides, whose rows are equal where these columns are.
+pub(super) fn over(operation: &Join, left: LogicalPlan, right: LogicalPlan, on: Vec<(Expr, Expr)>) -> Result<Join> {
+    let Join { join_type, join_constraint, null_equality, null_aware, .. } = *operation;
+    Join::try_new(Arc::new(left), Arc::new(right), on, None, join_type, join_constraint, null_equality, null_aware)
 }
 
 /// Both sides of one as they are written: without the DISTINCT that the planner puts above the left one, and without the names

@@ -242,11 +242,7 @@ impl Planner {
             )));
         }
         let mut query = sql::parse_query(&view.sql)?;
-        if view.columns.is_empty() {
-            headings::name(&mut query);
-        } else {
-            repeated::name_apart(&mut query);
-        }
+        repeated::name_for(&mut query, !view.columns.is_empty());
         if open.len() == OPEN_VIEWS_MAX {
             return Err(Error::new(
                 ErrorKind::TooComplex,

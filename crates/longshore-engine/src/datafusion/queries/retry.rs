@@ -28,16 +28,6 @@ pub(super) enum Source {
     Optimized(Optimized),
 }
 
-impl Source {
-    /// The logical plan.
-    pub(super) fn plan(&self) -> &LogicalPlan {
-        match self {
-            Self::Plan(plan) => plan,
-            Self::Optimized(optimized) => &optimized.tree,
-        }
-    }
-}
-
 /// A query that can be run again.
 pub(super) struct Again {
     pub(super) planner: Planner,

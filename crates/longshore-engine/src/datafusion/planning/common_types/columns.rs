@@ -8,7 +8,7 @@ use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::{Expr, Join, LogicalPlan, LogicalPlanBuilder, Union};
 
 use super::{ReadAs, common, in_type, of_literals, planned};
-use crate::datafusion::planning::multisets::sides;
+use crate::datafusion::planning::multisets::{over, sides};
 use crate::datafusion::planning::origin::{char_length_of_column, column_of_known_type, shows_unknown};
 
 /// A UNION, whose columns have one type each.
@@ -48,17 +48,7 @@ pub(super) fn of_set_operation(join: Join) -> Result<Transformed<LogicalPlan>> {
     let left = if is_distinct { LogicalPlanBuilder::from(left).distinct()?.build()? } else { left };
     let columns = |side: &LogicalPlan| side.schema().columns().into_iter().map(Expr::Column);
     let on = columns(&left).zip(columns(&right)).collect();
-    let join = Join::try_new(
-        Arc::new(left),
-        Arc::new(right),
-        on,
-        None,
-        join.join_type,
-        join.join_constraint,
-        join.null_equality,
-        join.null_aware,
-    )?;
-    Ok(Transformed::yes(LogicalPlan::Join(join)))
+    Ok(Transformed::yes(LogicalPlan::Join(over(&join, left, right, on)?)))
 }
 
 /// What the column at this place of all inputs becomes, where that is not what `DataFusion` makes of it.
@@ -92,7 +82,7 @@ fn type_at(input: &LogicalPlan, column: usize) -> &DataType {
 }
 
 /// The input with its columns in these types, and with the names of this schema.
-fn in_types(input: &Arc<LogicalPlan>, named: &DFSchema, commons: &[Option<ReadAs>]) -> Result<LogicalPlan> {
+pub(super) fn in_types(input: &Arc<LogicalPlan>, named: &DFSchema, commons: &[Option<ReadAs>]) -> Result<LogicalPlan> {
     let schema = input.schema();
     let columns = schema.columns().into_iter().zip(named.columns()).zip(commons);
     let exprs = columns.enumerate().map(|(at, ((column, name), common))| {

@@ -8,8 +8,9 @@ use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::{InSubquery, SetComparison};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Subquery};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Subquery};
 
+use super::columns::in_types;
 use super::{ReadAs, in_type, of_literals, of_moments, of_times};
 use crate::datafusion::functions::numeric::{data_type, is_number, is_numeric};
 use crate::datafusion::functions::untyped::is_untyped;
@@ -59,12 +60,7 @@ fn compare(
         return Ok(read_as.is_some());
     };
     *value = in_type(std::mem::take(value), &common, schema)?;
-    let columns = rows.schema().columns().into_iter().map(|column| {
-        let (relation, name) = (column.relation.clone(), column.name.clone());
-        Ok(in_type(Expr::Column(column), &common, rows.schema())?.alias_qualified(relation, name))
-    });
-    let columns = columns.collect::<Result<Vec<_>>>()?;
-    query.subquery = Arc::new(LogicalPlanBuilder::from(Arc::clone(rows)).project(columns)?.build()?);
+    query.subquery = Arc::new(in_types(rows, rows.schema(), &[Some(ReadAs::Type(common))])?);
     Ok(true)
 }
 
