@@ -17,6 +17,7 @@ mod object_locks;
 mod random_numbers;
 mod registered;
 mod restarts;
+pub(crate) mod row_arrays;
 mod rows;
 mod run;
 mod safety;

@@ -15,8 +15,8 @@ mod lookup;
 mod named_table;
 mod operand;
 mod recognise;
-mod rows;
 mod select;
+mod sum;
 mod supplied;
 #[cfg(test)]
 mod tests;
@@ -31,7 +31,7 @@ use longshore_storage::{
 };
 
 use crate::catalog::{Catalog, Rules, Table};
-use crate::transaction::StatementTransaction;
+use crate::transaction::{StatementTransaction, row_arrays};
 use crate::{Error, TypeId};
 use aggregate::Aggregate;
 use conflict::Conflict;
@@ -172,7 +172,7 @@ impl PointQueryPlan {
     /// What is given back of rows as they are now; `None` where nothing is.
     fn read(&self, transaction: &mut Transaction, rows: &[RowId]) -> Result<Option<RecordBatch>, TransactionError> {
         let read = |Returning { columns, schema }: &Returning| {
-            rows::read(transaction, &self.table.relation, rows, columns, schema)
+            row_arrays::read(transaction, &self.table.relation, rows, columns, schema)
         };
         self.returning.as_ref().map(read).transpose()
     }
@@ -214,7 +214,7 @@ impl PointQueryPlan {
                 Some(None) => self.rows(RecordBatch::new_empty(Arc::clone(schema))),
                 Some(Some(row)) => {
                     self.lock(transaction, &[row])?;
-                    self.rows(rows::read(transaction, relation, &[row], columns, schema)?)
+                    self.rows(row_arrays::read(transaction, relation, &[row], columns, schema)?)
                 }
             },
             Kind::Few { range, direction, limit, output, schema } => {
@@ -229,7 +229,7 @@ impl PointQueryPlan {
                 let Some(found) = found else { return Ok(Done::Planner) };
                 self.lock(transaction, &found)?;
                 match output {
-                    Output::Columns(columns) => self.rows(rows::read(transaction, relation, &found, columns, schema)?),
+                    Output::Columns(columns) => self.rows(row_arrays::read(transaction, relation, &found, columns, schema)?),
                     Output::Aggregates(aggregates) => {
                         let batch = aggregate::evaluate(transaction, relation, &found, aggregates, schema)?;
                         batch.map_or(Done::Planner, |batch| self.rows(batch))
@@ -309,8 +309,8 @@ fn update(
         for (column, operation, given) in set {
             let value = match operation {
                 Operation::Set => Some(*given),
-                Operation::Add => rows::sum(transaction, relation, *row, *column, *given, i64::checked_add)?,
-                Operation::Subtract => rows::sum(transaction, relation, *row, *column, *given, i64::checked_sub)?,
+                Operation::Add => sum::sum(transaction, relation, *row, *column, *given, i64::checked_add)?,
+                Operation::Subtract => sum::sum(transaction, relation, *row, *column, *given, i64::checked_sub)?,
             };
             match value {
                 Some(value) => values.push((*column, value)),

@@ -33,6 +33,11 @@ impl StatementTransaction {
         FrozenRows(self)
     }
 
+    /// Whether its queries see relations otherwise than it would find rows in them.
+    pub(crate) fn has_frozen(&self) -> bool {
+        !self.frozen.lock().is_empty()
+    }
+
     /// The rows of `relation` that its queries see.
     pub(crate) fn snapshot_to_query(&self, relation: &Arc<Relation>) -> Arc<Snapshot> {
         let frozen = self.frozen.lock();

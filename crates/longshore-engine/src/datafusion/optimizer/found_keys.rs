@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::compute::{CastOptions, cast_with_options, concat};
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{JoinSide, JoinType, NullEquality, Result, ScalarValue};
@@ -37,10 +37,10 @@ type Plan = Arc<dyn ExecutionPlan>;
 /// use than one whose columns are equal to those of a row of the scan `from`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::datafusion) struct KeyJoin {
-    from: usize,
-    to: usize,
+    pub(in crate::datafusion) from: usize,
+    pub(in crate::datafusion) to: usize,
     /// A column of the table of `from`, and the one of `to` that is equal to it.
-    columns: Vec<(usize, usize)>,
+    pub(in crate::datafusion) columns: Vec<(usize, usize)>,
 }
 
 /// The number of a scan and what it returns, of a node that is one.
@@ -84,7 +84,7 @@ fn of_join(join: &HashJoinExec, to: JoinSide, scan_of: ScanOf<'_>, first: usize,
     for (left, right) in join.on() {
         let (left, right) = ((join.left(), left), (join.right(), right));
         let (from_key, to_key) = if to == JoinSide::Left { (right, left) } else { (left, right) };
-        let trace = |(input, key): (&Plan, &Arc<dyn PhysicalExpr>)| trace(input, plain_column(key, input)?, scan_of);
+        let trace = |(input, key): (&Plan, &Arc<dyn PhysicalExpr>)| trace(input, plain_column(key, &input.schema())?, scan_of);
         let (Some((from, from_column)), Some((to, to_column))) = (trace(from_key), trace(to_key)) else { continue };
         let columns = (from_column, to_column);
         match found[first..].iter_mut().find(|join| (join.from, join.to) == (from, to)) {
@@ -107,19 +107,19 @@ fn trace(node: &Plan, column: usize, scan_of: ScanOf<'_>) -> Option<(usize, usiz
     node.children().into_iter().enumerate().find_map(|(place, child)| {
         let origins = origins(node.as_ref(), place, child)?;
         let origin = origins.get(column)?.as_ref()?;
-        trace(child, plain_column(origin, child)?, scan_of)
+        trace(child, plain_column(origin, &child.schema())?, scan_of)
     })
 }
 
-/// The column of `input` that an expression is, if need be as a wider whole number.
-fn plain_column(expr: &Arc<dyn PhysicalExpr>, input: &Plan) -> Option<usize> {
+/// The column of `schema` that an expression is, if need be as a wider whole number.
+pub(in crate::datafusion) fn plain_column(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<usize> {
     if let Some(column) = expr.downcast_ref::<Column>() {
         return Some(column.index());
     }
     let cast = expr.downcast_ref::<CastExpr>()?;
-    let column = plain_column(cast.expr(), input)?;
-    let widths = [input.schema().field(column).data_type().clone(), cast.cast_type().clone()];
-    let is_wider = widths.iter().all(DataType::is_signed_integer) && widths[0].size() <= widths[1].size();
+    let column = plain_column(cast.expr(), schema)?;
+    let widths = [schema.field(column).data_type(), cast.cast_type()];
+    let is_wider = widths.iter().all(|width| width.is_signed_integer()) && widths[0].size() <= widths[1].size();
     is_wider.then_some(column)
 }
 

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch};
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, MemTable, SchemaProvider, TableProvider};
 use datafusion::common::{DataFusionError, Result, TableReference};
+use longshore_storage::Relation;
 
 use crate::catalog::{Catalog, LOADS, Sequence};
 use crate::datafusion::scan::loads::LoadsTable;
@@ -63,6 +64,20 @@ impl Names {
         self.known(|known| {
             known.values().filter_map(|provider| provider.downcast_ref()).for_each(RelationTable::log_everything);
         });
+    }
+
+    /// The relation that `name` stands for, if it is a table.
+    pub(in crate::datafusion) fn relation(&self, name: &str) -> Option<Arc<Relation>> {
+        let known = self.known(|known| known.get(name).map(Arc::clone));
+        match known {
+            Some(provider) => provider.downcast_ref::<RelationTable>().map(|table| Arc::clone(table.relation())),
+            None => self.transaction.table(&self.catalog, name).map(|table| Arc::clone(&table.relation)),
+        }
+    }
+
+    /// Who sees them.
+    pub(in crate::datafusion) fn transaction(&self) -> &StatementTransaction {
+        &self.transaction
     }
 
     /// What `name` stands for.

@@ -46,7 +46,20 @@ pub(in crate::datafusion) type ValueOf = fn(&Arc<dyn PhysicalExpr>) -> Option<Sc
 
 /// What the scans of one plan are bound to, by their numbers.
 #[derive(Default)]
-pub(in crate::datafusion) struct BoundScans(Mutex<HashMap<usize, RelationSource>>);
+pub(in crate::datafusion) struct BoundScans(Mutex<Scans>);
+
+enum Scans {
+    /// Scans that are still to read.
+    Sources(HashMap<usize, RelationSource>),
+    /// What each of them returns.
+    Rows(Vec<RecordBatch>),
+}
+
+impl Default for Scans {
+    fn default() -> Self {
+        Self::Rows(Vec::new())
+    }
+}
 
 impl fmt::Debug for BoundScans {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,34 +68,52 @@ impl fmt::Debug for BoundScans {
 }
 
 impl BoundScans {
-    fn scans(&self) -> MutexGuard<'_, HashMap<usize, RelationSource>> {
+    fn scans(&self) -> MutexGuard<'_, Scans> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn source<R>(&self, number: usize, act: impl FnOnce(&RelationSource) -> R) -> Option<R> {
+        match &*self.scans() {
+            Scans::Sources(sources) => sources.get(&number).map(act),
+            Scans::Rows(_) => None,
+        }
     }
 
     /// Binds them; false where one is to read too many rows.
     pub(in crate::datafusion) fn set(&self, sources: HashMap<usize, RelationSource>) -> bool {
         let is_served = sources.values().all(|source| source.rows_to_read() <= ROWS_MAX);
         if is_served {
-            *self.scans() = sources;
+            *self.scans() = Scans::Sources(sources);
         }
         is_served
     }
 
-    /// All rows of the scan of this number.
-    pub(in crate::datafusion) fn read(&self, number: usize) -> Result<Vec<RecordBatch>> {
-        let scans = self.scans();
-        let source = scans.get(&number);
-        source.map_or_else(|| internal_err!("a scan was run before it was bound"), RelationSource::rows)
+    /// Binds them to what they return, which was read, and logged, already.
+    pub(in crate::datafusion) fn set_rows(&self, rows: Vec<RecordBatch>) {
+        *self.scans() = Scans::Rows(rows);
     }
 
-    /// Logs what all of them read.
+    /// All rows of the scan of this number.
+    pub(in crate::datafusion) fn read(&self, number: usize) -> Result<Vec<RecordBatch>> {
+        if let Scans::Rows(rows) = &*self.scans()
+            && let Some(rows) = rows.get(number)
+        {
+            return Ok(vec![rows.clone()]);
+        }
+        let rows = self.source(number, RelationSource::rows);
+        rows.unwrap_or_else(|| internal_err!("a scan was run before it was bound"))
+    }
+
+    /// Logs what all of them are going to read.
     pub(in crate::datafusion) fn log(&self) {
-        self.scans().values().for_each(RelationSource::log);
+        if let Scans::Sources(sources) = &*self.scans() {
+            sources.values().for_each(RelationSource::log);
+        }
     }
 
     /// Lets go of the rows.
     pub(in crate::datafusion) fn clear(&self) {
-        self.scans().clear();
+        *self.scans() = Scans::default();
     }
 }
 
@@ -180,6 +211,26 @@ impl GenericSource {
         &self.projection
     }
 
+    /// What every row returned satisfies, over the table, with parameters.
+    pub(in crate::datafusion) fn filters(&self) -> &[Arc<dyn PhysicalExpr>] {
+        &self.filters
+    }
+
+    /// The schema of the whole table.
+    pub(in crate::datafusion) fn table(&self) -> &SchemaRef {
+        &self.table
+    }
+
+    /// The table that it was made for.
+    pub(in crate::datafusion) fn relation(&self) -> &Weak<Relation> {
+        &self.relation
+    }
+
+    /// Whether some of its rows are enough.
+    pub(in crate::datafusion) fn is_limited(&self) -> bool {
+        self.fetch.is_some()
+    }
+
     /// The scan of the rows of `table` with the values that parameters have now; `None` where it is another table now, or a
     /// filter is none for a scan with these values.
     pub(in crate::datafusion) fn with_rows(&self, table: &RelationTable) -> Result<Option<RelationSource>> {
@@ -216,8 +267,7 @@ impl GenericSource {
 
 impl DataSource for GenericSource {
     fn open(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let source = self.bound.scans().get(&self.number).cloned();
-        let Some(source) = source else {
+        let Some(source) = self.bound.source(self.number, RelationSource::clone) else {
             return internal_err!("the scan of {} was opened before it was bound", self.name);
         };
         let morsels = Arc::new(Morsels::new(&source));

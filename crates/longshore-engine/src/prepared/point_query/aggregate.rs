@@ -11,8 +11,8 @@ use longshore_storage::{ColumnType, Relation, RowId, Schema, Transaction, Transa
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use super::named_table::NamedTable;
-use super::rows;
 use crate::sql::names;
+use crate::transaction::row_arrays;
 
 /// Digits by which a sum may be longer than what is summed up, and the most that there are.
 const SUM_DIGITS: u8 = 10;
@@ -135,7 +135,7 @@ pub(super) fn evaluate(
             None => return Ok(None),
         }
     }
-    Ok(Some(rows::batch(arrays, 1, schema)))
+    Ok(Some(row_arrays::batch(arrays, 1, schema)))
 }
 
 fn one(
@@ -149,13 +149,13 @@ fn one(
     Ok(match aggregate {
         Aggregate::Rows => Some(count(found.len())),
         Aggregate::Count(column) => {
-            let values = rows::values(transaction, relation, found, column)?;
+            let values = row_arrays::values(transaction, relation, found, column)?;
             Some(count(values.len() - values.logical_null_count()))
         }
         Aggregate::Sum(column) => {
             let mut sum = None;
             for row in found {
-                let value = transaction.get_datum(relation, *row, column, rows::integer)?;
+                let value = transaction.get_datum(relation, *row, column, row_arrays::integer)?;
                 match (sum, value) {
                     (_, None) => {}
                     (None, value) => sum = value,
@@ -173,7 +173,7 @@ fn one(
                 rows => extreme(transaction, relation, rows, column, matches!(aggregate, Aggregate::Max(_)))?,
             };
             Some(match row {
-                Some(row) => rows::values(transaction, relation, &[row], column)?,
+                Some(row) => row_arrays::values(transaction, relation, &[row], column)?,
                 None => new_null_array(data_type, 1),
             })
         }
@@ -201,7 +201,7 @@ fn extreme(
 ) -> Result<Option<RowId>, TransactionError> {
     let mut best: Option<(i128, RowId)> = None;
     for row in rows {
-        let Some(value) = transaction.get_datum(relation, *row, column, rows::integer)? else { continue };
+        let Some(value) = transaction.get_datum(relation, *row, column, row_arrays::integer)? else { continue };
         if best.is_none_or(|(before, _)| if is_max { value > before } else { value < before }) {
             best = Some((value, *row));
         }

@@ -8,6 +8,7 @@
 //! Not here: how a plan of few operators is run (`direct`), how scans get to know what they read (`scan/generic.rs`), parameters (`parameter`).
 
 mod direct;
+mod lookups;
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -43,6 +44,7 @@ use futures::TryStreamExt;
 use longshore_load::Control;
 use longshore_storage::Datum;
 
+use self::lookups::Lookups;
 use super::given::Given;
 use super::parameter::{Values, value_of};
 use super::{Plan, TableStub};
@@ -94,6 +96,8 @@ pub(in crate::datafusion) struct GenericPlan {
     joins: Vec<KeyJoin>,
     /// Whether it is run without streams.
     is_direct: bool,
+    /// How its scans are looked up, if they can be.
+    lookups: Option<Lookups>,
     /// The settings that it was made with. Not the whole state: that knows the transaction and its rows.
     config: SessionConfig,
     session_id: String,
@@ -183,6 +187,7 @@ impl GenericPlan {
         let joins =
             key_joins(&plan, &|node| source_of(node).map(|source| (source.number(), source.projection().clone())));
         let is_direct = direct::can_run(&plan);
+        let lookups = if is_direct { Lookups::of_plan(&plan, &joins) } else { None };
         let schema = told(plan.schema());
         let (config, session_id) = (state.config().clone(), state.session_id().to_owned());
         let runtime = Arc::clone(state.runtime_env());
@@ -195,6 +200,7 @@ impl GenericPlan {
             bound,
             joins,
             is_direct,
+            lookups,
             config,
             session_id,
             runtime,
@@ -217,6 +223,12 @@ impl GenericPlan {
         }
         let Some(values) = scalars(&self.parameters, &given) else { return Ok(false) };
         self.values.set(values);
+        if let Some(lookups) = &self.lookups
+            && let Some(rows) = lookups.rows(names, &self.tables)?
+        {
+            self.bound.set_rows(rows);
+            return Ok(true);
+        }
         self.bind_scans(names).map_err(from_datafusion)
     }
 

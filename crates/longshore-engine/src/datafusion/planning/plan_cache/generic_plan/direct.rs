@@ -105,7 +105,7 @@ fn of_rows(plan: &Arc<dyn ExecutionPlan>, input: &RecordBatch) -> Result<RecordB
     Ok(input.slice(skipped, input.num_rows() - skipped))
 }
 
-fn evaluated(expr: &Arc<dyn PhysicalExpr>, rows: &RecordBatch) -> Result<ArrayRef> {
+pub(super) fn evaluated(expr: &Arc<dyn PhysicalExpr>, rows: &RecordBatch) -> Result<ArrayRef> {
     expr.evaluate(rows)?.into_array(rows.num_rows())
 }
 

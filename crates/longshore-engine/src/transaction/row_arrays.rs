@@ -1,4 +1,4 @@
-//! Rows as a batch, and sums of single values.
+//! Columns of single rows, which a transaction reads one by one, as Arrow arrays.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use arrow_schema::SchemaRef;
 use longshore_storage::{ColumnType, Datum, Relation, RowId, Transaction, TransactionError, wrap};
 
 /// Columns of rows as a batch.
-pub(super) fn read(
+pub(crate) fn read(
     transaction: &mut Transaction,
     relation: &Relation,
     rows: &[RowId],
@@ -27,14 +27,14 @@ pub(super) fn read(
 }
 
 /// Arrays of the types of `schema` as a batch.
-pub(super) fn batch(arrays: Vec<ArrayRef>, rows: usize, schema: &SchemaRef) -> RecordBatch {
+pub(crate) fn batch(arrays: Vec<ArrayRef>, rows: usize, schema: &SchemaRef) -> RecordBatch {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     let batch = RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options);
     batch.expect("arrays have the types of their columns")
 }
 
 /// A column of rows.
-pub(super) fn values(
+pub(crate) fn values(
     transaction: &mut Transaction,
     relation: &Relation,
     rows: &[RowId],
@@ -107,7 +107,7 @@ pub(super) fn values(
 }
 
 /// What is stored as a whole number: the digits of a decimal, the days of a date.
-pub(super) fn integer(value: Datum<'_>) -> Option<i128> {
+pub(crate) fn integer(value: Datum<'_>) -> Option<i128> {
     match value {
         Datum::I16(value) => Some(value.into()),
         Datum::I32(value) => Some(value.into()),
@@ -141,26 +141,4 @@ impl Cells<'_> {
         self.each(|value| builder.append_option(convert(value)))?;
         Ok(Arc::new(builder.finish()))
     }
-}
-
-/// The value of a column and another one, added or taken away as integers; `None` where that is not plain.
-pub(super) fn sum(
-    transaction: &mut Transaction,
-    relation: &Relation,
-    row: RowId,
-    column: usize,
-    other: Datum<'_>,
-    operation: fn(i64, i64) -> Option<i64>,
-) -> Result<Option<Datum<'static>>, TransactionError> {
-    transaction.get_datum(relation, row, column, |value| match (value, other) {
-        (Datum::Null, _) | (_, Datum::Null) => Some(Datum::Null),
-        (Datum::I64(left), Datum::I64(right)) => operation(left, right).map(Datum::I64),
-        (Datum::I32(left), Datum::I32(right)) => {
-            operation(left.into(), right.into()).and_then(|sum| i32::try_from(sum).ok()).map(Datum::I32)
-        }
-        (Datum::I16(left), Datum::I16(right)) => {
-            operation(left.into(), right.into()).and_then(|sum| i16::try_from(sum).ok()).map(Datum::I16)
-        }
-        _ => None,
-    })
 }
