@@ -229,7 +229,9 @@ impl PointQueryPlan {
                 let Some(found) = found else { return Ok(Done::Planner) };
                 self.lock(transaction, &found)?;
                 match output {
-                    Output::Columns(columns) => self.rows(row_arrays::read(transaction, relation, &found, columns, schema)?),
+                    Output::Columns(columns) => {
+                        self.rows(row_arrays::read(transaction, relation, &found, columns, schema)?)
+                    }
                     Output::Aggregates(aggregates) => {
                         let batch = aggregate::evaluate(transaction, relation, &found, aggregates, schema)?;
                         batch.map_or(Done::Planner, |batch| self.rows(batch))

@@ -205,6 +205,9 @@ pub(crate) fn fit(value: Datum<'_>, column_type: ColumnType) -> Option<Datum<'_>
         (Datum::Text(text), ColumnType::Timestamp) if is_iso_timestamp(text) => {
             ISO.timestamp(text.as_bytes()).ok().map(Datum::I64)
         }
+        (Datum::Text(text), ColumnType::TimestampTz) if is_zoned_timestamp(text) => {
+            ISO.timestamptz(text.as_bytes()).ok().map(Datum::I64)
+        }
         (Datum::Text(text), ColumnType::Uuid) => Uuid::parse(text.as_bytes()).ok().map(Datum::Uuid),
         (Datum::I16(value), _) => whole(value.into()),
         (Datum::I32(value), _) => whole(value.into()),
@@ -250,9 +253,25 @@ fn is_iso_timestamp(text: &str) -> bool {
         8 => byte == b'.',
         _ => byte.is_ascii_digit(),
     };
-    let Some((date, time)) = text.split_once(' ') else { return false };
+    let Some((date, time)) = text.split_once([' ', 'T']) else { return false };
     let is_time = time.len() == 8 || (10..=15).contains(&time.len());
     is_iso_date(date) && is_time && time.bytes().enumerate().all(is_right)
+}
+
+/// Whether it is such a timestamp with its distance from UTC behind it, in hours, or in hours and minutes, or `Z`.
+fn is_zoned_timestamp(text: &str) -> bool {
+    let Some((_, time)) = text.split_once([' ', 'T']) else { return false };
+    let Some(zone) = time.find(['+', '-', 'Z']) else { return false };
+    let (timestamp, zone) = text.split_at(text.len() - time.len() + zone);
+    let is_zone = match zone.as_bytes() {
+        [b'Z'] => true,
+        [b'+' | b'-', hours @ .., b':', first, second] if hours.len() == 2 => {
+            hours.iter().chain([first, second]).all(u8::is_ascii_digit)
+        }
+        [b'+' | b'-', hours @ ..] => hours.len() == 2 && hours.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    is_zone && is_iso_timestamp(timestamp)
 }
 
 #[cfg(test)]
@@ -279,6 +298,32 @@ mod tests {
             ("999999999999999999999", None),
         ] {
             let fitted = fit(Datum::Text(text), ColumnType::Decimal { precision: 7, scale: 2 });
+            assert_eq!(fitted, expected.map(Datum::I64), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn moments_with_a_zone_are_read_without_the_planner() {
+        let hour = 3_600_000_000;
+        for (text, expected) in [
+            ("1970-01-01 00:00:00+00", Some(0)),
+            ("1970-01-01 00:00:00.5+00:00", Some(500_000)),
+            ("1970-01-01T02:00:00+02", Some(0)),
+            ("1970-01-01T00:00:00.000001Z", Some(1)),
+            ("1970-01-01 00:00:00-05:30", Some(5 * hour + hour / 2)),
+            ("1970-01-01 00:00:00", None),
+            ("1970-01-01", None),
+            ("1970-01-01+00", None),
+            ("1970-02-30 00:00:00+00", None),
+            ("1970-01-01 00:00+00", None),
+            ("1970-01-01 00:00:00+0", None),
+            ("1970-01-01 00:00:00+00:0", None),
+            ("1970-01-01 00:00:00+99", None),
+            ("1970-01-01 00:00:00 Europe/Berlin", None),
+            ("Z", None),
+            ("", None),
+        ] {
+            let fitted = fit(Datum::Text(text), ColumnType::TimestampTz);
             assert_eq!(fitted, expected.map(Datum::I64), "{text:?}");
         }
     }

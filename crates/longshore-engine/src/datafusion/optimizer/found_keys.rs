@@ -84,7 +84,8 @@ fn of_join(join: &HashJoinExec, to: JoinSide, scan_of: ScanOf<'_>, first: usize,
     for (left, right) in join.on() {
         let (left, right) = ((join.left(), left), (join.right(), right));
         let (from_key, to_key) = if to == JoinSide::Left { (right, left) } else { (left, right) };
-        let trace = |(input, key): (&Plan, &Arc<dyn PhysicalExpr>)| trace(input, plain_column(key, &input.schema())?, scan_of);
+        let trace =
+            |(input, key): (&Plan, &Arc<dyn PhysicalExpr>)| trace(input, plain_column(key, &input.schema())?, scan_of);
         let (Some((from, from_column)), Some((to, to_column))) = (trace(from_key), trace(to_key)) else { continue };
         let columns = (from_column, to_column);
         match found[first..].iter_mut().find(|join| (join.from, join.to) == (from, to)) {

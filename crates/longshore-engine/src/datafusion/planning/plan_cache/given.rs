@@ -4,10 +4,12 @@
 //! A value that would be another one there, or that means something else to a session, is none: such an execution is planned
 //! as if nothing had been prepared.
 
+use std::sync::Arc;
+
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::Placeholder;
-use longshore_storage::{Datum, Uuid};
+use longshore_storage::{ColumnType, Datum, Uuid};
 use longshore_value::decimal;
 use longshore_value::text::trim_char;
 
@@ -40,12 +42,22 @@ impl<'a> Given<'a> {
             Datum::Text(text) => match TextForm::of_parameter(placeholder) {
                 Some(TextForm::Char) => scalar(Datum::Text(trim_char(text)), data_type),
                 Some(TextForm::Uuid) => scalar(Datum::Uuid(Uuid::parse(text.as_bytes()).ok()?), data_type),
-                // Read in UTC, it would be another instant.
-                None if !self.is_utc && matches!(data_type, DataType::Timestamp(_, Some(_))) => None,
+                None if let DataType::Timestamp(_, Some(zone)) = data_type => instant(text, zone).or_else(|| {
+                    // Read in UTC, it would be another instant.
+                    if self.is_utc { scalar(Datum::Text(text), data_type) } else { None }
+                }),
                 None => scalar(Datum::Text(text), data_type),
             },
             value => scalar(value, data_type),
         }
+    }
+}
+
+/// A text that says how far it is from UTC, as a value of a column with this zone.
+fn instant(text: &str, zone: &Arc<str>) -> Option<ScalarValue> {
+    match parameters::fit(Datum::Text(text), ColumnType::TimestampTz)? {
+        Datum::I64(micros) => Some(ScalarValue::TimestampMicrosecond(Some(micros), Some(Arc::clone(zone)))),
+        _ => None,
     }
 }
 
@@ -82,7 +94,10 @@ fn scalar(value: Datum<'_>, data_type: &DataType) -> Option<ScalarValue> {
         (Datum::Text(value), DataType::Date32 | DataType::Timestamp(..)) if is_plain_moment(value) => {
             ScalarValue::Utf8(Some(value.to_owned())).cast_to(data_type).ok().filter(|value| !value.is_null())
         }
-        (_, DataType::Int16 | DataType::Int32 | DataType::Int64 | DataType::Decimal128(..)) => {
+        (_, DataType::Int16) => Some(ScalarValue::Int16(Some(whole?.try_into().ok()?))),
+        (_, DataType::Int32) => Some(ScalarValue::Int32(Some(whole?.try_into().ok()?))),
+        (_, DataType::Int64) => Some(ScalarValue::Int64(Some(whole?))),
+        (_, DataType::Decimal128(..)) => {
             let value = ScalarValue::Int64(Some(whole?));
             value.cast_to(data_type).ok().filter(|value| !value.is_null())
         }

@@ -9,6 +9,8 @@
 
 mod conditions;
 mod find;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Bound;
 use std::sync::{Arc, Weak};
@@ -24,11 +26,11 @@ use longshore_storage::{Index, Relation};
 
 use self::conditions::Conditions;
 use super::source_of;
+use crate::Error;
 use crate::catalog::AccessPath;
 use crate::datafusion::optimizer::found_keys::KeyJoin;
 use crate::datafusion::planning::names::Names;
 use crate::datafusion::scan::generic::GenericSource;
-use crate::Error;
 
 type Expression = Arc<dyn PhysicalExpr>;
 

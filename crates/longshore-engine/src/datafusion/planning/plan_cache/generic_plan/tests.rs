@@ -113,12 +113,12 @@ fn text(random: &mut Random) -> Datum<'static> {
     random.pick(&[Datum::Null, Datum::Text("a"), Datum::Text("b"), Datum::Text("a%"), Datum::Text("")])
 }
 
-async fn run(session: &mut Session, sql: &str) {
+pub(super) async fn run(session: &mut Session, sql: &str) {
     session.execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
 }
 
 /// The rows, or the error, as text.
-async fn told(outcome: Result<Outcome, crate::Error>, is_ordered: bool) -> String {
+pub(super) async fn told(outcome: Result<Outcome, crate::Error>, is_ordered: bool) -> String {
     let rows = match outcome {
         Ok(Outcome::Rows(rows)) => rows.try_collect::<Vec<_>>().await,
         Ok(Outcome::Done { report, .. }) => return format!("{} rows", report.rows),
@@ -151,7 +151,7 @@ fn with_literals(sql: &str, values: &[Datum<'_>]) -> String {
     text
 }
 
-fn uses_generic_plan(prepared: &Prepared) -> bool {
+pub(super) fn uses_generic_plan(prepared: &Prepared) -> bool {
     prepared.plans.kept().iter().any(|kept| {
         let Some(plan) = &kept.plan else { return false };
         matches!(&*plan.generic.0.lock().expect("nobody panicked"), Kept::Idle(plans) if !plans.is_empty())

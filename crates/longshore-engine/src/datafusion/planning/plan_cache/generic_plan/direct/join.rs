@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, UInt32Array, new_null_array};
-use datafusion::arrow::compute::take;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, UInt32Array, make_comparator, new_null_array};
+use datafusion::arrow::compute::{SortOptions, take};
 use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::arrow::row::{RowConverter, Rows, SortField};
+use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::common::{JoinSide, JoinType, NullEquality, Result};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
@@ -17,6 +17,9 @@ use crate::datafusion::functions::zeros::positive;
 
 /// Pairs of rows, on the left and on the right side, of which one may be missing.
 type Pairs = Vec<(Option<u32>, Option<u32>)>;
+
+/// The pairs of rows that are compared one by one: to compare a few takes less than to hash their keys.
+const COMPARED_MAX: usize = 256;
 
 pub(super) fn can_run(join: &HashJoinExec) -> bool {
     let is_known = matches!(
@@ -38,29 +41,30 @@ pub(super) fn can_run(join: &HashJoinExec) -> bool {
 pub(super) fn rows(join: &HashJoinExec, left: &RecordBatch, right: &RecordBatch) -> Result<RecordBatch> {
     let (of_left, of_right): (Vec<_>, Vec<_>) = join.on().iter().cloned().unzip();
     let matches_null = join.null_equality() == NullEquality::NullEqualsNull;
-    let (left_keys, right_keys) = keys(&of_left, &of_right, left, right)?;
-    let mut by_key = HashMap::<&[u8], Vec<u32>>::new();
-    for (at, key) in left_keys.each(matches_null) {
-        by_key.entry(key).or_default().push(at);
-    }
-    let mut matching: Vec<(u32, u32)> = Vec::new();
-    for (at, key) in right_keys.each(matches_null) {
-        matching.extend(by_key.get(key).into_iter().flatten().map(|on_left| (*on_left, at)));
-    }
+    let (left_keys, right_keys) = (keys(&of_left, left)?, keys(&of_right, right)?);
+    let mut matching = if left.num_rows() * right.num_rows() <= COMPARED_MAX {
+        compared(&left_keys, &right_keys, matches_null)?
+    } else {
+        hashed(&left_keys, &right_keys, matches_null)?
+    };
     if join.filter().is_some() {
         matching = filtered(join, left, right, matching)?;
     }
-    let pairs = of_type(*join.join_type(), &matching, left.num_rows() as u32, right.num_rows() as u32);
+    let (lefts, rights) = (left.num_rows(), right.num_rows());
+    let pairs = of_type(*join.join_type(), &matching, lefts as u32, rights as u32);
     let (on_left, on_right): (Vec<Option<u32>>, Vec<Option<u32>>) = pairs.into_iter().unzip();
     let count = on_left.len();
-    let (on_left, on_right) = (UInt32Array::from(on_left), UInt32Array::from(on_right));
     let shows_left = !matches!(join.join_type(), JoinType::RightSemi | JoinType::RightAnti);
     let shows_right = !matches!(join.join_type(), JoinType::LeftSemi | JoinType::LeftAnti);
-    let of_side = |side: &RecordBatch, rows: &UInt32Array, is_shown: bool| {
-        let columns = side.columns().iter().filter(|_| is_shown).map(|column| taken(column, rows));
-        columns.collect::<Result<Vec<_>>>()
+    let of_side = |side: &RecordBatch, rows: Vec<Option<u32>>, is_shown: bool| {
+        let are_all = rows.len() == side.num_rows() && rows.iter().zip(0..).all(|(row, at)| *row == Some(at));
+        if are_all || !is_shown {
+            return Ok(side.columns().iter().filter(|_| is_shown).map(Arc::clone).collect());
+        }
+        let rows = UInt32Array::from(rows);
+        side.columns().iter().map(|column| taken(column, &rows)).collect::<Result<Vec<_>>>()
     };
-    let columns = [of_side(left, &on_left, shows_left)?, of_side(right, &on_right, shows_right)?].concat();
+    let columns = [of_side(left, on_left, shows_left)?, of_side(right, on_right, shows_right)?].concat();
     let columns = match &join.projection {
         Some(shown) => shown.iter().map(|at| Arc::clone(&columns[*at])).collect(),
         None => columns,
@@ -137,33 +141,43 @@ fn taken(column: &ArrayRef, rows: &UInt32Array) -> Result<ArrayRef> {
     Ok(take(column, rows, None)?)
 }
 
-/// The keys of one side.
-struct Keys {
-    rows: Rows,
-    columns: Vec<ArrayRef>,
+/// The columns of the keys of one side.
+fn keys(exprs: &[Arc<dyn PhysicalExpr>], side: &RecordBatch) -> Result<Vec<ArrayRef>> {
+    // -0 is equal to 0.
+    exprs.iter().map(|expr| Ok(positive(&evaluated(expr, side)?))).collect()
 }
 
-impl Keys {
-    /// Each row that has a key.
-    fn each(&self, with_null: bool) -> impl Iterator<Item = (u32, &[u8])> {
-        let has_key = move |at: usize| with_null || self.columns.iter().all(|column| column.is_valid(at));
-        (0..self.rows.num_rows()).filter(move |at| has_key(*at)).map(|at| (at as u32, self.rows.row(at).data()))
+/// The rows that have a key.
+fn with_key(keys: &[ArrayRef], with_null: bool) -> impl Iterator<Item = usize> + Clone {
+    let has_key = move |at: &usize| with_null || keys.iter().all(|column| column.is_valid(*at));
+    (0..keys.first().map_or(0, |column| column.len())).filter(has_key)
+}
+
+/// Pairs of rows with equal keys: each row of the right side compared with each of the left one.
+fn compared(left: &[ArrayRef], right: &[ArrayRef], with_null: bool) -> Result<Vec<(u32, u32)>> {
+    let columns = left.iter().zip(right);
+    let columns = columns.map(|(left, right)| make_comparator(left, right, SortOptions::default()));
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let mut matching = Vec::new();
+    for on_right in with_key(right, with_null) {
+        let is_equal = |on_left: &usize| columns.iter().all(|compare| compare(*on_left, on_right).is_eq());
+        matching.extend(with_key(left, with_null).filter(is_equal).map(|on_left| (on_left as u32, on_right as u32)));
     }
+    Ok(matching)
 }
 
-fn keys(
-    of_left: &[Arc<dyn PhysicalExpr>],
-    of_right: &[Arc<dyn PhysicalExpr>],
-    left: &RecordBatch,
-    right: &RecordBatch,
-) -> Result<(Keys, Keys)> {
-    let columns = |exprs: &[Arc<dyn PhysicalExpr>], side: &RecordBatch| {
-        // -0 is equal to 0.
-        exprs.iter().map(|expr| Ok(positive(&evaluated(expr, side)?))).collect::<Result<Vec<_>>>()
-    };
-    let (left, right) = (columns(of_left, left)?, columns(of_right, right)?);
-    let fields = left.iter().map(|column| SortField::new(column.data_type().clone())).collect();
-    let converter = RowConverter::new(fields)?;
-    let left = Keys { rows: converter.convert_columns(&left)?, columns: left };
-    Ok((left, Keys { rows: converter.convert_columns(&right)?, columns: right }))
+/// Pairs of rows with equal keys, by a hash table of the left side.
+fn hashed(left: &[ArrayRef], right: &[ArrayRef], with_null: bool) -> Result<Vec<(u32, u32)>> {
+    let converter = RowConverter::new(left.iter().map(|column| SortField::new(column.data_type().clone())).collect())?;
+    let (left_rows, right_rows) = (converter.convert_columns(left)?, converter.convert_columns(right)?);
+    let mut by_key = HashMap::<&[u8], Vec<u32>>::new();
+    for at in with_key(left, with_null) {
+        by_key.entry(left_rows.row(at).data()).or_default().push(at as u32);
+    }
+    let mut matching = Vec::new();
+    for at in with_key(right, with_null) {
+        let equal = by_key.get(right_rows.row(at).data()).into_iter().flatten();
+        matching.extend(equal.map(|on_left| (*on_left, at as u32)));
+    }
+    Ok(matching)
 }

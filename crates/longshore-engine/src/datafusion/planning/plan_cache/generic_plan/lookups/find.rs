@@ -9,9 +9,7 @@ use datafusion::arrow::datatypes::Schema;
 use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use datafusion::common::Result;
 use datafusion::common::cast::as_boolean_array;
-use longshore_storage::{
-    ColumnType, Datum, Direction, Index, Relation, RowId, Transaction, TransactionError, Uuid,
-};
+use longshore_storage::{ColumnType, Datum, Direction, Index, Relation, RowId, Transaction, TransactionError, Uuid};
 use smallvec::SmallVec;
 
 use super::super::direct::evaluated;
@@ -56,7 +54,8 @@ impl Lookup {
         let (Ok(keys), Ok(low), Ok(high)) = (self.keys(from), computed(&self.low), computed(&self.high)) else {
             return Ok(None);
         };
-        let Some(index) = self.index.upgrade().filter(|index| relation.indexes().iter().any(|of| Arc::ptr_eq(of, index)))
+        let Some(index) =
+            self.index.upgrade().filter(|index| relation.indexes().iter().any(|of| Arc::ptr_eq(of, index)))
         else {
             return Ok(None);
         };
@@ -65,7 +64,8 @@ impl Lookup {
         let Some(values) = combined(&keys, from.map_or(1, RecordBatch::num_rows), type_of) else { return Ok(None) };
         let behind = type_of(self.keys.len());
         let ends = (end_of(&low, behind), end_of(&high, behind));
-        let is_null = |end: Bound<Datum<'_>>| matches!(end, Bound::Included(Datum::Null) | Bound::Excluded(Datum::Null));
+        let is_null =
+            |end: Bound<Datum<'_>>| matches!(end, Bound::Included(Datum::Null) | Bound::Excluded(Datum::Null));
         // Nothing lies above NULL, or below it.
         let values = if is_null(ends.0) || is_null(ends.1) { Vec::new() } else { values };
         let read = transaction.with(|transaction| {
