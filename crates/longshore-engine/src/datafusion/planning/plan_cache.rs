@@ -18,6 +18,7 @@ mod parameter;
 mod placeholders;
 #[cfg(test)]
 mod tests;
+mod text_readers;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -41,6 +42,7 @@ use generic_plan::GenericPlans;
 use given::Given;
 use placeholders::{Written, with_clocks};
 pub(in crate::datafusion) use placeholders::{rewritten, untyped, with_types, without_casts};
+use text_readers::TextReaders;
 
 use super::expressions::simplified;
 use super::names::{Names, name_of};
@@ -102,6 +104,7 @@ pub(in crate::datafusion) struct Plan {
     types: Arc<[TypeId]>,
     /// Whether it has functions that belong to the statement that they were planned in.
     has_own_functions: bool,
+    readers: Arc<TextReaders>,
     generic: GenericPlans,
 }
 
@@ -239,11 +242,12 @@ impl Plan {
         if !untyped(&tree)?.is_empty() {
             return Ok(None);
         }
+        let readers = Arc::new(TextReaders::of(&tree, state)?);
         // A cast that is computed while the plan is optimized tells no type any more.
         let types = origin::types(plan, tree.schema().as_arrow(), catalog);
         Ok(without_rows(tree)?.map(|tree| {
             let generic = GenericPlans::default();
-            Self { optimized: Optimized { tree, projects_last }, types, has_own_functions, generic }
+            Self { optimized: Optimized { tree, projects_last }, types, has_own_functions, readers, generic }
         }))
     }
 
@@ -283,7 +287,8 @@ impl Plan {
             return Ok(Bound::Stale);
         }
         let tree = if self.has_own_functions { with_functions_of(planner, tree.data)? } else { tree.data };
-        let Some(tree) = with_values(tree, &Given::new(values, planner.transaction.time()), &planner.state)? else {
+        let given = Given::new(values, &self.readers, planner.transaction.time());
+        let Some(tree) = with_values(tree, &given, &planner.state)? else {
             return Ok(Bound::Unfit);
         };
         Ok(Bound::Plan(Box::new(Optimized { tree, projects_last: self.optimized.projects_last })))

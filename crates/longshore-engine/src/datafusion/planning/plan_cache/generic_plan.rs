@@ -47,6 +47,7 @@ use longshore_storage::Datum;
 use self::lookups::Lookups;
 use super::given::Given;
 use super::parameter::{Values, value_of};
+use super::text_readers::TextReaders;
 use super::{Plan, TableStub};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::complexity;
@@ -89,6 +90,7 @@ pub(in crate::datafusion) struct GenericPlan {
     /// The names of its tables, by the numbers of its scans.
     tables: Vec<String>,
     parameters: Vec<Placeholder>,
+    readers: Arc<TextReaders>,
     /// Parameters that must have the values that the plan was made with.
     fixed: Vec<(Placeholder, ScalarValue)>,
     values: Arc<Values>,
@@ -155,7 +157,7 @@ impl GenericPlan {
             return None;
         }
         let (of_plan, bound) = (Arc::<Values>::default(), Arc::<BoundScans>::default());
-        let given = Given::new(values, planner.transaction.time());
+        let given = Given::new(values, &kept.readers, planner.transaction.time());
         let mut making = Making {
             planner,
             given: &given,
@@ -195,6 +197,7 @@ impl GenericPlan {
             plan,
             tables,
             parameters,
+            readers: Arc::clone(&kept.readers),
             fixed,
             values: of_plan,
             bound,
@@ -217,7 +220,7 @@ impl GenericPlan {
         values: &[Datum<'_>],
         time: StatementTime,
     ) -> Result<bool, Error> {
-        let given = Given::new(values, time);
+        let given = Given::new(values, &self.readers, time);
         if self.fixed.iter().any(|(parameter, value)| given.value_of(parameter).as_ref() != Some(value)) {
             return Ok(false);
         }

@@ -13,6 +13,7 @@ use longshore_storage::{ColumnType, Datum, Uuid};
 use longshore_value::decimal;
 use longshore_value::text::trim_char;
 
+use super::text_readers::TextReaders;
 use crate::datafusion::functions::time::clock;
 use crate::datafusion::planning::compared_texts::TextForm;
 use crate::sql::parameters;
@@ -21,16 +22,17 @@ use crate::transaction::StatementTime;
 /// What an execution gives for placeholders.
 pub(super) struct Given<'a> {
     values: &'a [Datum<'a>],
+    readers: &'a TextReaders,
     time: StatementTime,
     /// Whether a time without a zone is one in UTC.
     is_utc: bool,
 }
 
 impl<'a> Given<'a> {
-    /// Values for parameters, in a statement that knows this of time.
-    pub(super) fn new(values: &'a [Datum<'a>], time: StatementTime) -> Self {
+    /// Values for parameters of a plan with these `readers`, in a statement that knows this of time.
+    pub(super) fn new(values: &'a [Datum<'a>], readers: &'a TextReaders, time: StatementTime) -> Self {
         let is_utc = time.settings.zone.fixed_offset() == Some(0);
-        Self { values, time, is_utc }
+        Self { values, readers, time, is_utc }
     }
 
     /// The value of a placeholder; `None` if it is not the same value in its type.
@@ -46,7 +48,7 @@ impl<'a> Given<'a> {
                     // Read in UTC, it would be another instant.
                     if self.is_utc { scalar(Datum::Text(text), data_type) } else { None }
                 }),
-                None => scalar(Datum::Text(text), data_type),
+                None => scalar(Datum::Text(text), data_type).or_else(|| self.readers.read(text, data_type)),
             },
             value => scalar(value, data_type),
         }
