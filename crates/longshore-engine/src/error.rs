@@ -11,7 +11,9 @@ pub use kind::ErrorKind;
 
 use longshore_load::{BadField, Fault, LoadError, SourceError};
 use longshore_storage::native::NativeError;
-use longshore_storage::{CommitError, Contention, OutOfMemory, ReplayError, ReplayProblem, TransactionError};
+use longshore_storage::{
+    ColumnType, CommitError, Contention, OutOfMemory, ReplayError, ReplayProblem, TransactionError,
+};
 
 /// Why a statement failed: `Display` is the whole message, with what, where and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -281,6 +283,7 @@ impl From<TransactionError> for Error {
             TransactionError::ForeignKey(_) => ErrorKind::ForeignKey,
             TransactionError::Default { .. } => ErrorKind::Unsupported,
             TransactionError::TooLong { .. } => ErrorKind::TooLong,
+            TransactionError::Invalid { column_type: ColumnType::Numeric(_), .. } => ErrorKind::OutOfRange,
             TransactionError::Invalid { .. } | TransactionError::TooMuchText { .. } => ErrorKind::Data,
             TransactionError::IndexName { exists: true, .. } => ErrorKind::Exists,
             TransactionError::IndexName { exists: false, .. } => ErrorKind::NoObject,

@@ -216,7 +216,8 @@ impl Prepared {
         })
     }
 
-    /// Values as parameters of the types that were given; `None` if that takes more than to call them so.
+    /// Values as parameters of the types that were given; `None` if that takes more than to call them so. Texts of types that are more
+    /// than to call a text so stay what they are.
     pub(crate) fn in_declared_types<'a>(&self, values: Cow<'a, [Datum<'a>]>) -> Option<Cow<'a, [Datum<'a>]>> {
         if self.types.is_empty() {
             return Some(values);
@@ -224,15 +225,30 @@ impl Prepared {
         let mut converted = values.into_owned();
         for (value, data_type) in converted.iter_mut().zip(&self.types) {
             let Some(data_type) = data_type else { continue };
-            let fitted = fit(*value, types::column_type(data_type).ok()?)?;
-            match (*value, types::column_type(data_type)) {
+            let column_type = types::column_type(data_type).ok()?;
+            match (*value, column_type, fit(*value, column_type)) {
                 // The digits of a decimal would be taken for a whole number.
-                (Datum::Text(_), Ok(ColumnType::Decimal { .. })) => return None,
-                (_, Ok(ColumnType::Decimal { .. })) => {}
-                _ => *value = fitted,
+                (Datum::Text(_), ColumnType::Decimal { .. }, _) | (Datum::Text(_), _, None) => {}
+                (_, ColumnType::Decimal { .. }, Some(_)) => {}
+                (_, _, fitted) => *value = fitted?,
             }
         }
         Some(Cow::Owned(converted))
+    }
+
+    /// Whether texts that stayed what they are are given to columns of the very types that were given for them: to others they may mean
+    /// something else.
+    pub(crate) fn gives_what_it_takes(&self, plan: &PointQueryPlan, values: &[Datum<'_>]) -> bool {
+        let texts = self.types.iter().zip(values).enumerate().filter_map(|(at, (data_type, value))| {
+            let column_type = types::column_type(data_type.as_ref()?).ok()?;
+            let is_text = matches!(column_type, ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_));
+            (matches!(value, Datum::Text(_)) && !is_text).then_some((at, column_type))
+        });
+        let taken = plan.parameters().unwrap_or_default();
+        texts.into_iter().all(|(at, given)| match (given, taken.get(at)) {
+            (ColumnType::Numeric(None), Some(Some(ColumnType::Decimal { .. }))) => true,
+            (given, taken) => taken == Some(&Some(given)),
+        })
     }
 
     /// Arguments as they stand in the place of parameters.

@@ -97,7 +97,7 @@ use query::{explain, run_query};
 
 use crate::catalog::{Entry, RoleId, SearchPath};
 use crate::datafusion::{ExecutionContext, NamedRows, Parameters};
-use crate::prepared::Shapes;
+use crate::prepared::{Shapes, Surroundings};
 use crate::sql::{self, Parsed, build};
 use crate::transaction::{Block, Nature, Rerun, Run, StatementTransaction};
 use crate::{Database, Error, Outcome};
@@ -132,6 +132,12 @@ impl Context<'_> {
     /// What `name` stands for to the statement's transaction.
     pub(crate) fn entry(&self, name: &str) -> Option<Entry> {
         self.transaction.entry(&self.database.catalog, name)
+    }
+
+    /// Where a point query works.
+    pub(crate) fn surroundings(&self) -> Surroundings<'_> {
+        let database = self.database;
+        Surroundings { transaction: self.transaction, catalog: &database.catalog, queries: &database.queries }
     }
 
     /// The transaction of the block that has the catalog to itself, if one has.

@@ -28,6 +28,7 @@ pub(super) mod ranks;
 pub(super) mod row_function;
 pub(super) mod rows;
 pub(super) mod shifted;
+pub(super) mod shown_times;
 mod similar;
 pub(super) mod single_row;
 mod system;

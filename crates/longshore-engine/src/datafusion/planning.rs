@@ -53,6 +53,7 @@ pub(super) mod storage;
 pub(super) mod system_functions;
 pub(super) mod system_tables;
 pub(super) mod table_functions;
+pub(super) mod text_reader;
 pub(super) mod time_operators;
 pub(super) mod time_types;
 mod type_calls;

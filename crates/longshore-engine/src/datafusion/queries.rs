@@ -20,7 +20,7 @@ use datafusion::execution::SessionState;
 use datafusion::physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt};
 use longshore_load::{Control, RejectSummary};
-use longshore_storage::{Memory, Merged, OnConflict, Relation, Schema, Snapshot};
+use longshore_storage::{ColumnType, Memory, Merged, OnConflict, Relation, Schema, Snapshot};
 use sqlparser::ast::{Query, Statement};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
@@ -34,7 +34,8 @@ use super::execution::complexity;
 use super::execution::workers::Pool;
 use super::files::Files;
 use super::files::{columnar, parquet};
-use super::functions::time::shown::with_settings;
+use super::functions::shown_times::with_settings;
+use super::functions::time::session;
 use super::hidden_names::TARGET;
 use super::parallel_reader::ParallelReader;
 use super::planning::function_registry::Functions;
@@ -44,6 +45,7 @@ use super::planning::plan::{reads_only, rows_of_insert};
 use super::planning::plan_cache::GenericPlan;
 use super::planning::planner::Planner;
 use super::planning::rules::Checks;
+use super::planning::text_reader::TextReader;
 use super::request::{Appended, Appending, Changing, ExecutionContext, NamedInputs, NamedRows};
 use super::{context, scan};
 use crate::activity::TempFiles;
@@ -104,6 +106,19 @@ impl Queries {
             kinds.into_iter().flat_map(|(kind, names)| names.into_iter().map(named(kind))).collect();
         functions.sort_unstable();
         functions
+    }
+
+    /// What reads texts as values of columns of this type, as the session of `transaction` reads them; `None` if no text is one.
+    pub(crate) fn text_reader(
+        &self,
+        column_type: ColumnType,
+        transaction: &StatementTransaction,
+    ) -> Option<TextReader> {
+        let mut state = self.state.clone();
+        session::tell(&mut state, transaction.time());
+        // What expressions know is what the state knows now.
+        state.mark_start_execution();
+        TextReader::new(column_type.arrow(), &state, transaction.time().settings).ok()
     }
 
     fn planner(&self, context: &ExecutionContext<'_>) -> Planner {

@@ -20,6 +20,7 @@ mod sum;
 mod supplied;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 use std::sync::Arc;
 
@@ -36,9 +37,10 @@ use crate::{Error, TypeId};
 use aggregate::Aggregate;
 use conflict::Conflict;
 use lookup::{Few, Key, Lookup, Range, given};
-use operand::{NewValue, Operand, Operation};
+use operand::{Arguments, NewValue, Operand, Operation};
 use supplied::Supplied;
 pub(crate) use supplied::Surroundings;
+use texts::{GivenText, ReadTexts};
 
 /// Rows of an INSERT, after which it looks whether it is cancelled.
 const ROWS_PER_LOOK: usize = 1024;
@@ -55,6 +57,8 @@ pub(crate) struct PointQueryPlan {
     /// How the rows that are found are locked, if they are.
     lock: Option<RowLock>,
     parameters: Option<Vec<Option<ColumnType>>>,
+    /// Texts that are to be read before it is run.
+    texts: Vec<GivenText>,
     /// Those of the columns of its rows.
     types: Arc<[TypeId]>,
 }
@@ -142,8 +146,13 @@ impl PointQueryPlan {
         let (Kind::Insert { values, supplied, conflict: None }, relation) = (&self.kind, &self.table.relation) else {
             return Ok(Done::Planner);
         };
+        let Some(texts) = ReadTexts::of(&self.texts, surroundings, arguments.chunks(parameters)) else {
+            return Ok(Done::Planner);
+        };
         let mut stored = Vec::with_capacity(arguments.len() / parameters.max(1) * values.len());
-        for arguments in arguments.chunks(parameters) {
+        for (execution, given_values) in arguments.chunks(parameters).enumerate() {
+            let read = texts.values(execution);
+            let arguments = Arguments { values: given_values, read: &read };
             for (column, value) in values.iter().enumerate() {
                 match given(value, column, relation, arguments) {
                     Some(value) => stored.push(value),
@@ -208,6 +217,11 @@ impl PointQueryPlan {
         arguments: &[Datum<'a>],
     ) -> Result<Done, Error> {
         let relation = &self.table.relation;
+        let Some(texts) = ReadTexts::of(&self.texts, surroundings, std::iter::once(arguments)) else {
+            return Ok(Done::Planner);
+        };
+        let read = texts.values(0);
+        let arguments = Arguments { values: arguments, read: &read };
         Ok(match &self.kind {
             Kind::Select { key, columns, schema } => match key.find(transaction, relation, arguments)? {
                 None => Done::Planner,
@@ -370,6 +384,26 @@ impl Kind {
             Self::Delete { lookup } => lookup.operands(&mut take),
         }
         if is_once { parameters.into_iter().collect() } else { None }
+    }
+
+    /// Gives `act` each value that is given for a column, and the column.
+    fn set_operands(&mut self, act: &mut impl FnMut(usize, &mut Operand)) {
+        match self {
+            Self::Insert { values, conflict, .. } => {
+                values.iter_mut().enumerate().for_each(|(column, value)| act(column, value));
+                if let Some(conflict) = conflict {
+                    conflict.set_operands(act);
+                }
+            }
+            Self::Update { set, .. } => {
+                for (column, value) in set {
+                    if let Operation::Set = value.operation {
+                        act(*column, &mut value.operand);
+                    }
+                }
+            }
+            Self::Select { .. } | Self::Few { .. } | Self::Delete { .. } => {}
+        }
     }
 
     /// The columns of the rows that it gives.

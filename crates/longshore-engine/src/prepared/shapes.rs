@@ -13,7 +13,6 @@ use super::point_query::{Done, PointQueryPlan, Surroundings};
 use crate::Error;
 use crate::catalog::{Catalog, SearchPath};
 use crate::sql::shape::{Shape, shape};
-use crate::transaction::StatementTransaction;
 
 /// Shapes that a session knows, at most; then it forgets all.
 const SHAPES_MAX: usize = 512;
@@ -100,13 +99,8 @@ impl fmt::Debug for Shapes {
 
 impl Shaped<'_> {
     /// Runs it in `transaction`, unless it needs the planner.
-    pub(crate) fn run(
-        &self,
-        catalog: &Catalog,
-        transaction: &StatementTransaction,
-        control: &Control,
-    ) -> Result<Done, Error> {
-        let surroundings = Surroundings { transaction, catalog };
+    pub(crate) fn run(&self, surroundings: Surroundings<'_>, control: &Control) -> Result<Done, Error> {
+        let Surroundings { transaction, catalog, .. } = surroundings;
         let run = |plan: &PointQueryPlan| self.prepared.run_literals(plan, surroundings, &self.shape.literals, control);
         self.prepared.with_point_query(catalog, transaction, run).unwrap_or(Ok(Done::Planner))
     }

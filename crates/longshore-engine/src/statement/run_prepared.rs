@@ -12,7 +12,7 @@ use super::query::plain;
 use super::shaped::point_query_outcome;
 use super::{Context, SessionContext, end_of_transaction, execute_tree, foreign, hint, prepare, rights, setting_calls};
 use crate::datafusion::Parameters;
-use crate::prepared::{Done, PointQueryPlan, Prepared, Surroundings};
+use crate::prepared::{Done, PointQueryPlan, Prepared};
 use crate::report::without;
 use crate::sql::parameters::{bind, literal};
 use crate::sql::shape::Literal;
@@ -54,13 +54,13 @@ pub(crate) async fn execute_prepared(
         let done = async {
             let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
             if literals.is_some() || values.is_some() {
-                let surroundings = Surroundings { transaction, catalog: &database.catalog };
+                let surroundings = context.surroundings();
                 let run = |point_query: &PointQueryPlan| match (&literals, &values) {
                     (Some(literals), _) => prepared.run_literals(point_query, surroundings, literals, control),
-                    (None, Some(values)) => {
+                    (None, Some(values)) if prepared.gives_what_it_takes(point_query, values) => {
                         transaction.with_any(|transaction| point_query.run(surroundings, transaction, values))
                     }
-                    (None, None) => Ok(Done::Planner),
+                    (None, _) => Ok(Done::Planner),
                 };
                 if let Some(done) = prepared.with_point_query(&database.catalog, transaction, run)
                     && let Some(outcome) = point_query_outcome(&context, done?)?

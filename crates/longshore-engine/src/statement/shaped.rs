@@ -20,7 +20,7 @@ pub(super) async fn execute(session: SessionContext<'_>, shaped: Shaped<'_>, sql
         let transaction = run.begin(block)?;
         let done = async {
             let context = Context { database, control, transaction, parameters: None, with: None, named: &[] };
-            let done = shaped.run(&database.catalog, transaction, control)?;
+            let done = shaped.run(context.surroundings(), control)?;
             if let Some(outcome) = point_query_outcome(&context, done)? {
                 return Ok(outcome);
             }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
 use datafusion::arrow::datatypes::{Field, Schema};
 use longshore_storage::{
-    ARENA_BLOCK_BYTES, AppendError, Arena, CHUNK_ROWS_MAX, Column, HEAP_BYTES_MAX, PartitionBuffer, Relation, lists,
+    ARENA_BLOCK_BYTES, AppendError, Arena, CHUNK_ROWS_MAX, Column, ColumnType, HEAP_BYTES_MAX, PartitionBuffer,
+    Relation, lists,
 };
 
 use super::array_lengths::fitted;
@@ -120,6 +121,9 @@ fn rejected(relation: &str, error: AppendError) -> Error {
         AppendError::OutOfMemory(error) => error.into(),
         AppendError::ColumnCount { .. } | AppendError::Type { .. } => Error::internal(error.to_string()),
         AppendError::TooLong { .. } => Error::new(ErrorKind::TooLong, error.to_string()),
+        AppendError::Invalid { column_type: ColumnType::Numeric(_), .. } => {
+            Error::new(ErrorKind::OutOfRange, error.to_string())
+        }
         other => Error::new(ErrorKind::Data, other.to_string()),
     }
 }

@@ -18,7 +18,7 @@ use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::functions::casts::numeric::convert;
 use crate::datafusion::functions::json_types::name_of;
 use crate::datafusion::functions::nested::cast::cast_to;
-use crate::datafusion::functions::time::shown::{is_shown_as_text, time_texts};
+use crate::datafusion::functions::shown_times::{is_shown_as_text, time_texts};
 
 /// What columns are made plain for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! Text becomes BYTEA by PostgreSQL's two notations (`\x00ff`, and bytes with octal escapes) instead of byte by byte,
 //! and BYTEA becomes text as `\x00ff`; numbers become numbers of other types as [`numeric`] says. This holds for CAST,
-//! `::` and INSERT; a comparison of BYTEA with a text still takes the text byte by byte, unless it is cast.
+//! `::` and INSERT. Not here: texts that are compared with BYTEA (`operators`).
 
 pub(in crate::datafusion) mod lengths;
 pub(in crate::datafusion) mod numeric;

@@ -15,8 +15,9 @@ use datafusion::logical_expr::{
 
 use super::element_wise::map_values;
 use super::json_types::name_of;
-use super::nested::cast::cast_to;
+use super::nested::cast::cast_in;
 use super::nested::text_out::is_nested;
+use super::time::session::SessionTime;
 use crate::builtin_types::PG_TYPE;
 
 /// Puts functions in the place of such casts.
@@ -101,6 +102,7 @@ impl ScalarUDFImpl for CastTo {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [value] = args.args.as_slice() else { return internal_err!("{} takes one argument", self.name) };
-        map_values(value, |array| cast_to(array, &self.to))
+        let session = SessionTime::of(&args.config_options);
+        map_values(value, |array| cast_in(array, &self.to, &session))
     }
 }

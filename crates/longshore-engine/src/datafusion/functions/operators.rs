@@ -6,6 +6,8 @@
 //! `DataFusion` coerces types, which then finds nothing left to do. Not here: the types of columns that meet in a set
 //! operation, in VALUES or in USING (`common_types`); comparisons that are not written as such (`equality`).
 
+mod literals;
+
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
@@ -30,7 +32,8 @@ use super::numeric::values::Numbers;
 use super::numeric::{data_type, is_exact, is_number, is_numeric, rounds};
 use super::patterns::operators::{bytes_like, matching};
 use super::shifted::COMPUTED;
-use super::untyped::{as_truth, empty_array, is_untyped, type_of_literals};
+use super::untyped::{as_truth, is_untyped};
+use literals::{has_bytes, with_bytes, with_exact_literals, with_typed_literals};
 
 /// Functions whose arguments have one type.
 pub(in crate::datafusion) const OF_ONE_TYPE: [&str; 5] = ["coalesce", "nullif", "nvl", "greatest", "least"];
@@ -53,6 +56,13 @@ impl FunctionRewrite for PostgresOperators {
             return Ok(Transformed::yes(matching));
         }
         match expr {
+            Expr::BinaryExpr(BinaryExpr { left, op, right })
+                if computes(op) && is_untyped(&left) != is_untyped(&right) && has_bytes(&[&left, &right], schema) =>
+            {
+                let (mut sides, _) = with_typed_literals(vec![*left, *right], schema, config)?;
+                let [left, right] = [0, 0].map(|_| Box::new(sides.remove(0)));
+                Ok(Transformed::yes(Expr::BinaryExpr(BinaryExpr { left, op, right })))
+            }
             Expr::BinaryExpr(BinaryExpr { left, op, right }) if computes(op) => {
                 let types = [&left, &right].map(|side| side.get_type(schema));
                 let [Ok(left_type), Ok(right_type)] = &types else {
@@ -69,7 +79,7 @@ impl FunctionRewrite for PostgresOperators {
                 Some(call) => Ok(Transformed::yes(call)),
                 None => Ok(Transformed::no(Expr::Like(like))),
             },
-            Expr::Between(between) => self::between(between, schema),
+            Expr::Between(between) => self::between(between, schema, config),
             Expr::InList(list) => in_list(list, schema, config),
             Expr::InSubquery(subquery) => in_subquery(subquery, schema),
             Expr::Case(case) => self::case(case, schema, config),
@@ -111,37 +121,6 @@ impl FunctionRewrite for PostgresOperators {
             other => Ok(Transformed::no(other)),
         }
     }
-}
-
-/// Values of one list, of which texts without a type have that of the others where `DataFusion` would not find it.
-fn with_typed_literals(exprs: Vec<Expr>, schema: &DFSchema, config: &ConfigOptions) -> Result<(Vec<Expr>, bool)> {
-    if !exprs.iter().any(is_untyped) {
-        return Ok((exprs, false));
-    }
-    let typed = exprs.iter().filter(|expr| !is_untyped(expr)).map(|expr| expr.get_type(schema));
-    let Ok(types) = typed.collect::<Result<Vec<_>>>() else { return Ok((exprs, false)) };
-    let Some(of) = type_of_literals(&types) else { return Ok((exprs, false)) };
-    let cast = |expr: Expr| {
-        if !is_untyped(&expr) {
-            return Ok(expr);
-        }
-        if let Some(none) = empty_array(&expr, &of) {
-            return Ok(none);
-        }
-        cast_as_written(expr, of.clone(), schema, config)
-    };
-    Ok((exprs.into_iter().map(cast).collect::<Result<_>>()?, true))
-}
-
-/// Values of one list, of which texts that are written are NUMERICs beside decimals that they would be rounded to.
-fn with_exact_literals(exprs: Vec<Expr>, schema: &DFSchema) -> Result<Vec<Expr>> {
-    if !exprs.iter().any(is_untyped) {
-        return Ok(exprs);
-    }
-    let types: Vec<DataType> = exprs.iter().filter_map(|expr| expr.get_type(schema).ok()).collect();
-    let is_rounded = |expr: &Expr| types.iter().any(|known| rounds(expr, known));
-    let cast = |expr| if is_rounded(&expr) { cast_number(expr, &data_type(), schema) } else { Ok(expr) };
-    exprs.into_iter().map(cast).collect()
 }
 
 /// `lag(value, offset, default)` and `lead` of numbers of two types in the type of both.
@@ -359,10 +338,12 @@ fn keyed_others(exprs: &mut [Expr], types: &[DataType]) -> bool {
     true
 }
 
-fn between(between: Between, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn between(between: Between, schema: &DFSchema, config: &ConfigOptions) -> Result<Transformed<Expr>> {
     let Between { expr, negated, low, high } = between;
     let exprs = with_exact_literals(vec![*expr, *low, *high], schema)?;
+    let (exprs, literals_changed) = with_bytes(exprs, schema, config)?;
     let (mut exprs, mut changed) = united(exprs, of_comparisons, schema)?;
+    changed |= literals_changed;
     changed |= keyed(&mut exprs, schema)?;
     let [expr, low, high] = [0, 0, 0].map(|at| Box::new(exprs.remove(at)));
     let between = Expr::Between(Between { expr, negated, low, high });
@@ -428,7 +409,9 @@ fn case(case: Case, schema: &DFSchema, config: &ConfigOptions) -> Result<Transfo
             if whens[0].get_type(schema).is_ok_and(|known| known == DataType::Boolean) {
                 whens = whens.into_iter().map(as_truth).collect();
             }
-            (whens, changed) = united(with_exact_literals(whens, schema)?, of_comparisons, schema)?;
+            let (typed, literals_changed) = with_bytes(with_exact_literals(whens, schema)?, schema, config)?;
+            (whens, changed) = united(typed, of_comparisons, schema)?;
+            changed |= literals_changed;
             changed |= keyed(&mut whens, schema)?;
             Some(Box::new(whens.remove(0)))
         }

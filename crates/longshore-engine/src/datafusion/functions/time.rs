@@ -18,7 +18,6 @@ mod overloads;
 pub(in crate::datafusion) mod rewrite;
 pub(in crate::datafusion) mod series;
 pub(in crate::datafusion) mod session;
-pub(in crate::datafusion) mod shown;
 mod truncation;
 pub(in crate::datafusion) mod values;
 

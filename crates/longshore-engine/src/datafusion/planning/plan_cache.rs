@@ -54,7 +54,7 @@ use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::complexity;
 use crate::datafusion::scan::table::RelationTable;
 use crate::sql::parameters;
-use crate::transaction::Identity;
+use crate::transaction::{Identity, StatementTime};
 use crate::{Error, TypeId};
 
 /// Statements whose plans are kept for one prepared statement: its own, those that find rows for it, and those that
@@ -169,7 +169,7 @@ impl Planner {
             plan = typed;
         }
         let is_insert = matches!(statement, Statement::Insert(_));
-        Plan::of(plan, &self.state, &self.catalog, is_insert)
+        Plan::of(plan, &self.state, &self.transaction.time(), &self.catalog, is_insert)
             .ok()
             .flatten()
             .map_or(Keep::Never, |plan| Keep::Plan(Arc::new(plan)))
@@ -226,6 +226,7 @@ impl Plan {
     pub(in crate::datafusion) fn of(
         plan: LogicalPlan,
         state: &SessionState,
+        time: &StatementTime,
         catalog: &Catalog,
         is_insert: bool,
     ) -> Result<Option<Self>> {
@@ -242,7 +243,7 @@ impl Plan {
         if !untyped(&tree)?.is_empty() {
             return Ok(None);
         }
-        let readers = Arc::new(TextReaders::of(&tree, state)?);
+        let readers = Arc::new(TextReaders::of(&tree, state, time)?);
         // A cast that is computed while the plan is optimized tells no type any more.
         let types = origin::types(plan, tree.schema().as_arrow(), catalog);
         Ok(without_rows(tree)?.map(|tree| {

@@ -10,8 +10,8 @@ use sqlparser::ast::{AssignmentTarget, BinaryOperator, ConflictTarget, Expr, Ide
 
 use super::lookup::{Few, given};
 use super::named_table::NamedTable;
+use super::operand::{Arguments, Operand, Operation};
 use super::supplied::{Supplied, Surroundings};
-use super::{Operand, Operation};
 use crate::Error;
 use crate::sql::names;
 
@@ -91,8 +91,17 @@ impl Conflict {
         }
     }
 
+    /// Gives `act` each value that is given for a column, and the column.
+    pub(super) fn set_operands(&mut self, act: &mut impl FnMut(usize, &mut Operand)) {
+        for assigned in &mut self.set {
+            if let (Operation::Set, Value::Given(operand)) = (assigned.operation, &mut assigned.value) {
+                act(assigned.column, operand);
+            }
+        }
+    }
+
     /// The values that columns are set to, as far as they are given; `None` where one is not plain.
-    pub(super) fn given<'a>(&'a self, relation: &Relation, arguments: &[Datum<'a>]) -> Option<Few<Datum<'a>>> {
+    pub(super) fn given<'a>(&'a self, relation: &Relation, arguments: Arguments<'_, 'a>) -> Option<Few<Datum<'a>>> {
         let given = self.set.iter().map(|assigned| match &assigned.value {
             Value::Given(operand) => given(operand, assigned.column, relation, arguments),
             Value::Proposed | Value::Supplied(_) => Some(Datum::Null),

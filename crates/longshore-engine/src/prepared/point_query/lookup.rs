@@ -9,7 +9,7 @@ use std::sync::Arc;
 use longshore_storage::{Datum, Direction, Index, IndexKind, Relation, RowId, Transaction, TransactionError};
 use smallvec::SmallVec;
 
-use super::Operand;
+use super::operand::{Arguments, Operand};
 use crate::sql::parameters::fit;
 
 /// Rows that are read one by one, at most: for more of them the planner's way is the shorter one.
@@ -48,9 +48,12 @@ pub(super) fn given<'a>(
     operand: &'a Operand,
     column: usize,
     relation: &Relation,
-    arguments: &[Datum<'a>],
+    arguments: Arguments<'_, 'a>,
 ) -> Option<Datum<'a>> {
-    fit(operand.value(arguments), relation.schema().columns()[column].column_type)
+    match operand {
+        Operand::Read(number) => Some(arguments.read[*number]),
+        plain => fit(plain.value(arguments), relation.schema().columns()[column].column_type),
+    }
 }
 
 /// Puts the values of the first columns of an index behind those in `found`; `None` if one is not plain.
@@ -59,7 +62,7 @@ fn push_values<'a>(
     index: &Index,
     values: &'a [Operand],
     relation: &Relation,
-    arguments: &[Datum<'a>],
+    arguments: Arguments<'_, 'a>,
 ) -> Option<()> {
     for (value, column) in values.iter().zip(index.columns()) {
         found.push(given(value, *column, relation, arguments)?);
@@ -81,7 +84,7 @@ impl Lookup {
         &self,
         transaction: &mut Transaction,
         relation: &Relation,
-        arguments: &[Datum<'_>],
+        arguments: Arguments<'_, '_>,
     ) -> Result<Option<Few<RowId>>, TransactionError> {
         match self {
             Self::Key(key) => Ok(key.find(transaction, relation, arguments)?.map(|row| row.into_iter().collect())),
@@ -102,7 +105,7 @@ impl Key {
         &self,
         transaction: &mut Transaction,
         relation: &Relation,
-        arguments: &[Datum<'_>],
+        arguments: Arguments<'_, '_>,
     ) -> Result<Option<Option<RowId>>, TransactionError> {
         let mut values = Few::new();
         if push_values(&mut values, &self.index, &self.values, relation, arguments).is_none() {
@@ -133,7 +136,7 @@ impl Range {
         &self,
         transaction: &mut Transaction,
         relation: &Relation,
-        arguments: &[Datum<'_>],
+        arguments: Arguments<'_, '_>,
         direction: Direction,
         limit: Option<usize>,
     ) -> Result<Option<Few<RowId>>, TransactionError> {
@@ -172,7 +175,7 @@ impl Range {
         values: &[Datum<'a>],
         bound: &'a Bound<Operand>,
         relation: &Relation,
-        arguments: &[Datum<'a>],
+        arguments: Arguments<'_, 'a>,
     ) -> Option<Bound<Vec<Datum<'a>>>> {
         let key = |value: &'a Operand| {
             let value = given(value, *self.index.columns().get(values.len())?, relation, arguments)?;

@@ -58,10 +58,12 @@ impl NamedTable {
         Self { rules: table.rules(), table, alias, oid }
     }
 
-    pub(super) fn plan(self, kind: Kind) -> PointQueryPlan {
+    pub(super) fn plan(self, mut kind: Kind) -> PointQueryPlan {
         let parameters = kind.parameters(self.schema());
         let types = kind.types(self.schema(), self.oid);
-        PointQueryPlan { table: self.table, rules: self.rules, kind, returning: None, lock: None, parameters, types }
+        let texts = kind.take_texts(self.schema());
+        let (table, rules) = (self.table, self.rules);
+        PointQueryPlan { table, rules, kind, returning: None, lock: None, parameters, texts, types }
     }
 
     /// The same for a change that gives `items` back of its rows.

@@ -13,6 +13,17 @@ pub(super) enum Operand {
     Bool(bool),
     Integer(i64),
     Text(String),
+    /// What came of the text of this number, of those that the statement has set aside to be read.
+    Read(usize),
+}
+
+/// What an execution gives.
+#[derive(Clone, Copy)]
+pub(super) struct Arguments<'s, 'a> {
+    /// The values of parameters.
+    pub(super) values: &'s [Datum<'a>],
+    /// What was read of texts, as columns store it.
+    pub(super) read: &'s [Datum<'a>],
 }
 
 /// What a column is set to.
@@ -32,9 +43,10 @@ pub(super) enum Operation {
 }
 
 impl Operand {
-    pub(super) fn value<'a>(&'a self, arguments: &[Datum<'a>]) -> Datum<'a> {
+    pub(super) fn value<'a>(&'a self, arguments: Arguments<'_, 'a>) -> Datum<'a> {
         match self {
-            Self::Parameter(number) => arguments[*number],
+            Self::Parameter(number) => arguments.values[*number],
+            Self::Read(number) => arguments.read[*number],
             Self::Null => Datum::Null,
             Self::Bool(value) => Datum::Bool(*value),
             Self::Integer(value) => Datum::I64(*value),

@@ -7,6 +7,7 @@ use longshore_time::calendar::MICROS_PER_DAY;
 use sqlparser::ast::{Expr, Function, FunctionArguments};
 
 use crate::catalog::{Catalog, Origin};
+use crate::datafusion::Queries;
 use crate::sql::names;
 use crate::sql::parameters::fit;
 use crate::transaction::StatementTransaction;
@@ -32,6 +33,7 @@ enum Source {
 pub(crate) struct Surroundings<'s> {
     pub(crate) transaction: &'s StatementTransaction,
     pub(crate) catalog: &'s Catalog,
+    pub(crate) queries: &'s Queries,
 }
 
 impl Supplied {
@@ -65,7 +67,7 @@ impl Supplied {
 
     /// The value.
     pub(super) fn value(&self, surroundings: Surroundings<'_>) -> Result<Datum<'static>, Error> {
-        let Surroundings { transaction, catalog } = surroundings;
+        let Surroundings { transaction, catalog, .. } = surroundings;
         let found = match &self.source {
             Source::Next(sequence) => fit(Datum::I64(transaction.next_number(catalog, sequence)?), self.column_type),
             Source::Began => {

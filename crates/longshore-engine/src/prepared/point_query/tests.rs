@@ -14,7 +14,7 @@ use crate::{Config, Database, Outcome, Session};
 const MANY: i64 = 1_500;
 
 /// Names and types of columns, and the rows as text; of a statement without rows its tag.
-async fn said(outcome: Outcome) -> (Vec<String>, Vec<String>) {
+pub(super) async fn said(outcome: Outcome) -> (Vec<String>, Vec<String>) {
     let rows = match outcome {
         Outcome::Done { tag, .. } => return (Vec::new(), vec![tag]),
         Outcome::Rows(rows) => rows,

@@ -86,7 +86,12 @@ fn is_number_text_or_time(column_type: ColumnType) -> bool {
 /// Whether a value is something else than a literal of a type that Arrow has, which may have a sign.
 fn is_computed(value: &Expr) -> bool {
     match value {
-        Expr::Value(value) => matches!(&value.value, Value::Number(number, _) if is_long(number)),
+        Expr::Value(value) => match &value.value {
+            Value::Number(number, _) => is_long(number),
+            // It may have a type of its own.
+            Value::Placeholder(_) => true,
+            _ => false,
+        },
         Expr::UnaryOp { expr, .. } => is_computed(expr),
         _ => true,
     }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, StringViewBuilder, new_null_array};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, ListArray, StringViewBuilder, new_empty_array, new_null_array,
+};
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::Result;
+use datafusion::common::{DataFusionError, Result};
 use longshore_time::settings::Settings;
 
 use super::array_text::{Element, parse};
@@ -22,6 +24,11 @@ use crate::{Error, ErrorKind};
 
 /// `array` as values of the type `to`, as a cast makes them.
 pub(in crate::datafusion) fn cast_to(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    cast_in(array, to, &SessionTime::with(&Settings::default()))
+}
+
+/// The same in a session with these settings.
+pub(in crate::datafusion) fn cast_in(array: &ArrayRef, to: &DataType, session: &SessionTime<'_>) -> Result<ArrayRef> {
     let from = array.data_type();
     if from == to {
         return Ok(Arc::clone(array));
@@ -31,23 +38,37 @@ pub(in crate::datafusion) fn cast_to(array: &ArrayRef, to: &DataType) -> Result<
     }
     match (from, to) {
         (from, to) if to.is_string() && text_out::is_nested(from) => {
-            Ok(datafusion::arrow::compute::cast(&(Arc::new(text_out::texts(array)?) as ArrayRef), to)?)
+            Ok(datafusion::arrow::compute::cast(&(Arc::new(text_out::texts_in(array, session)?) as ArrayRef), to)?)
         }
-        (from, DataType::List(item)) if from.is_string() => of_texts(array, item.data_type()),
+        (from, DataType::List(item)) if from.is_string() => of_texts(array, item.data_type(), session),
         (DataType::List(_), DataType::List(item)) => {
             let lists = array.as_list::<i32>();
-            let values = cast_to(lists.values(), item.data_type())?;
+            let is_list = |data_type: &DataType| matches!(data_type, DataType::List(_));
+            let values = if is_list(&lists.value_type()) == is_list(item.data_type()) {
+                cast_in(lists.values(), item.data_type(), session)?
+            } else if lists.values().is_empty() {
+                new_empty_array(item.data_type())
+            } else {
+                return Err(other_dimensions(&lists.value_type()));
+            };
             let list = ListArray::try_new(Arc::clone(item), lists.offsets().clone(), values, lists.nulls().cloned())?;
             Ok(Arc::new(list))
         }
         (DataType::LargeList(item) | DataType::FixedSizeList(item, _), DataType::List(_)) => {
             let list = datafusion::arrow::compute::cast(array, &DataType::List(Arc::clone(item)))?;
-            cast_to(&list, to)
+            cast_in(&list, to, session)
         }
         _ if json::name_of(from).is_some() || json::name_of(to).is_some() => json_casts::convert(array, to),
-        (from, to) if from.is_string() && time_kind(to).is_some_and(|kind| kind.data_type() == *to) => {
+        (from, to) if time_kind(from).is_some() && to.is_string() => {
+            let texts = time::convert(array, Kind::Text, time::Modifier::None, session)?;
+            Ok(datafusion::arrow::compute::cast(&texts, to)?)
+        }
+        (from, to)
+            if (from.is_string() || time_kind(from).is_some())
+                && time_kind(to).is_some_and(|kind| kind.data_type() == *to) =>
+        {
             let kind = time_kind(to).unwrap_or(Kind::Interval);
-            time::convert(array, kind, time::Modifier::None, &SessionTime::with(&Settings::default()))
+            time::convert(array, kind, time::Modifier::None, session)
         }
         (from, to) if from.is_string() && to.is_binary() => {
             Ok(datafusion::arrow::compute::cast(&bytes_of_texts(array)?, to)?)
@@ -57,17 +78,27 @@ pub(in crate::datafusion) fn cast_to(array: &ArrayRef, to: &DataType) -> Result<
 }
 
 /// Arrays that are written as text.
-fn of_texts(array: &ArrayRef, element: &DataType) -> Result<ArrayRef> {
+fn of_texts(array: &ArrayRef, element: &DataType, session: &SessionTime<'_>) -> Result<ArrayRef> {
     let texts = text_out::texts(array)?;
     let mut rows = Vec::with_capacity(texts.len());
     for text in &texts {
         rows.push(text.map(parse).transpose()?);
     }
-    let lists = lists(rows, element)?;
+    let lists = lists(rows, element, session)?;
     Ok(Arc::new(lists))
 }
 
-fn lists(rows: Vec<Option<Vec<Element>>>, element: &DataType) -> Result<ListArray> {
+/// Elements of this type are too deep for an array, or not deep enough.
+fn other_dimensions(elements: &DataType) -> DataFusionError {
+    external(match elements {
+        DataType::List(_) => {
+            Error::unsupported("an array of several dimensions is wanted as a type that says so, such as INTEGER[][]")
+        }
+        _ => Error::new(ErrorKind::InvalidText, "malformed array literal: an array of more dimensions is wanted"),
+    })
+}
+
+fn lists(rows: Vec<Option<Vec<Element>>>, element: &DataType, session: &SessionTime<'_>) -> Result<ListArray> {
     let lengths: Vec<usize> = rows.iter().map(|row| row.as_ref().map_or(0, Vec::len)).collect();
     let nulls: NullBuffer = rows.iter().map(Option::is_some).collect::<Vec<bool>>().into();
     let elements = rows.into_iter().flatten().flatten();
@@ -76,12 +107,9 @@ fn lists(rows: Vec<Option<Vec<Element>>>, element: &DataType) -> Result<ListArra
             let inner_rows = elements.map(|element| match element {
                 Element::Array(elements) => Ok(Some(elements)),
                 Element::Null => Ok(None),
-                Element::Text(_) => Err(external(Error::new(
-                    ErrorKind::InvalidText,
-                    "malformed array literal: an array of more dimensions is wanted",
-                ))),
+                Element::Text(_) => Err(other_dimensions(&DataType::Utf8View)),
             });
-            Arc::new(lists(inner_rows.collect::<Result<_>>()?, inner.data_type())?)
+            Arc::new(lists(inner_rows.collect::<Result<_>>()?, inner.data_type(), session)?)
         }
         element => {
             let mut texts = StringViewBuilder::new();
@@ -89,14 +117,10 @@ fn lists(rows: Vec<Option<Vec<Element>>>, element: &DataType) -> Result<ListArra
                 match value {
                     Element::Null => texts.append_null(),
                     Element::Text(text) => texts.append_value(text),
-                    Element::Array(_) => {
-                        return Err(external(Error::unsupported(
-                            "an array of several dimensions is wanted as a type that says so, such as INTEGER[][]",
-                        )));
-                    }
+                    Element::Array(_) => return Err(other_dimensions(&super::list_of(DataType::Utf8View))),
                 }
             }
-            cast_to(&(Arc::new(texts.finish()) as ArrayRef), element)?
+            cast_in(&(Arc::new(texts.finish()) as ArrayRef), element, session)?
         }
     };
     let DataType::List(item) = super::list_of(element.clone()) else {

@@ -7,16 +7,23 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::Result;
 use longshore_csv::write;
+use longshore_time::settings::Settings;
 
 use crate::datafusion::functions::json_types as json;
 use crate::datafusion::functions::numeric::convert::convert;
 use crate::datafusion::functions::numeric::is_numeric;
-use crate::datafusion::functions::time::kinds::time_kind;
-use crate::datafusion::functions::time::shown::usual_texts;
+use crate::datafusion::functions::time::casts::{self as time, Modifier};
+use crate::datafusion::functions::time::kinds::{Kind, time_kind};
+use crate::datafusion::functions::time::session::SessionTime;
 
-/// The text of each value of an array of any type.
+/// The text of each value of an array of any type, times as by the usual settings.
 pub(in crate::datafusion) fn texts(array: &ArrayRef) -> Result<StringViewArray> {
-    Ok(match Writer::new(array, false)? {
+    texts_in(array, &SessionTime::with(&Settings::default()))
+}
+
+/// The text of each value of an array of any type, as a session with these settings sees it.
+pub(in crate::datafusion) fn texts_in(array: &ArrayRef, session: &SessionTime<'_>) -> Result<StringViewArray> {
+    Ok(match Writer::new(array, false, session)? {
         Writer::Texts(texts) => texts,
         writer => {
             let mut builder = StringViewBuilder::with_capacity(array.len());
@@ -80,24 +87,24 @@ enum Writer {
 
 impl Writer {
     /// `is_part`: of an array or a row, where booleans are `t` and `f`.
-    fn new(array: &ArrayRef, is_part: bool) -> Result<Self> {
+    fn new(array: &ArrayRef, is_part: bool, session: &SessionTime<'_>) -> Result<Self> {
         Ok(match array.data_type() {
             DataType::List(_) => {
-                Self::List(Arc::clone(array), Box::new(Self::new(array.as_list::<i32>().values(), true)?))
+                Self::List(Arc::clone(array), Box::new(Self::new(array.as_list::<i32>().values(), true, session)?))
             }
             DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
-                Self::new(&cast(array, &DataType::List(Arc::clone(item)))?, is_part)?
+                Self::new(&cast(array, &DataType::List(Arc::clone(item)))?, is_part, session)?
             }
             DataType::Struct(_) if json::name_of(array.data_type()).is_some() => Self::Texts(json::texts(array)?),
             data_type @ DataType::Struct(_) if !is_wrapper(data_type) => {
                 let columns = array.as_struct().columns().iter();
-                let parts = columns.map(|column| Self::new(column, true)).collect::<Result<_>>()?;
+                let parts = columns.map(|column| Self::new(column, true, session)).collect::<Result<_>>()?;
                 Self::Row(Arc::clone(array), parts)
             }
             DataType::Boolean if is_part => Self::Texts(
                 array.as_boolean().iter().map(|value| value.map(|value| if value { "t" } else { "f" })).collect(),
             ),
-            _ => Self::Texts(scalars(array)?),
+            _ => Self::Texts(scalars(array, session)?),
         })
     }
 
@@ -186,7 +193,7 @@ fn quote_part(text: &str, out: &mut String) {
 }
 
 /// The texts of values that have no parts.
-fn scalars(array: &ArrayRef) -> Result<StringViewArray> {
+fn scalars(array: &ArrayRef, session: &SessionTime<'_>) -> Result<StringViewArray> {
     Ok(match array.data_type() {
         DataType::Null => StringViewArray::new_null(array.len()),
         DataType::Boolean => {
@@ -194,7 +201,9 @@ fn scalars(array: &ArrayRef) -> Result<StringViewArray> {
         }
         DataType::Float32 => written(array.as_primitive::<Float32Type>().iter(), write::float32),
         DataType::Float64 => written(array.as_primitive::<Float64Type>().iter(), write::float64),
-        data_type if time_kind(data_type).is_some() => usual_texts(array)?,
+        data_type if time_kind(data_type).is_some() => {
+            time::convert(array, Kind::Text, Modifier::None, session)?.as_string_view().clone()
+        }
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
             let bytes = cast(array, &DataType::BinaryView)?;
             written(bytes.as_binary_view().iter(), write::bytea)

@@ -116,3 +116,13 @@ impl Kind {
 pub(in crate::datafusion) fn time_kind(data_type: &DataType) -> Option<Kind> {
     Kind::of(data_type).filter(|kind| kind.is_time())
 }
+
+/// Whether values are times, or arrays or rows with times in them.
+pub(in crate::datafusion) fn has_times(data_type: &DataType) -> bool {
+    match data_type {
+        _ if time_kind(data_type).is_some() => true,
+        DataType::List(item) => has_times(item.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_times(field.data_type())),
+        _ => false,
+    }
+}

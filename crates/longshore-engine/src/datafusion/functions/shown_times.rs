@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StringViewArray};
+use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{
     DataType, Date32Type, Field, Schema, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
@@ -14,9 +14,9 @@ use longshore_time::calendar::{MICROS_PER_DAY, days_of};
 use longshore_time::settings::{IntervalStyle, Settings};
 use longshore_time::zone::Zone;
 
-use super::casts::{Modifier, convert};
-use super::kinds::{Kind, time_kind};
-use super::session::SessionTime;
+use super::nested::text_out::texts_in;
+use super::time::kinds::{has_times, time_kind};
+use super::time::session::SessionTime;
 
 const ZONE: &str = "longshore.time_zone";
 const DATE_STYLE: &str = "longshore.date_style";
@@ -54,22 +54,18 @@ fn settings_of(metadata: &HashMap<String, String>) -> Settings {
 /// Whether values of a type are written as texts, where a schema has this metadata.
 pub(crate) fn is_shown_as_text(data_type: &DataType, metadata: &HashMap<String, String>) -> bool {
     match data_type {
-        DataType::Struct(_) => time_kind(data_type).is_some(),
+        DataType::Struct(_) if time_kind(data_type).is_some() => true,
+        DataType::Struct(_) | DataType::List(_) => metadata.contains_key(DATE_STYLE) && has_times(data_type),
         DataType::Date32 | DataType::Timestamp(TimeUnit::Microsecond, _) => metadata.contains_key(DATE_STYLE),
         _ => false,
     }
 }
 
-/// The texts of dates, times or intervals, where a schema has this metadata.
+/// The texts of dates, times or intervals, or of arrays and rows with such in them, where a schema has this metadata.
 pub(crate) fn time_texts(array: &ArrayRef, metadata: &HashMap<String, String>) -> Result<ArrayRef, ArrowError> {
     let settings = settings_of(metadata);
-    let texts = convert(array, Kind::Text, Modifier::None, &SessionTime::with(&settings));
-    texts.map_err(|error| ArrowError::ExternalError(Box::new(error)))
-}
-
-/// The texts of dates, times or intervals by the usual settings.
-pub(in crate::datafusion) fn usual_texts(array: &ArrayRef) -> Result<StringViewArray, ArrowError> {
-    time_texts(array, &HashMap::new()).map(|texts| texts.as_string_view().clone())
+    let texts = texts_in(array, &SessionTime::with(&settings));
+    texts.map(|texts| Arc::new(texts) as ArrayRef).map_err(|error| ArrowError::ExternalError(Box::new(error)))
 }
 
 /// `batch` with texts in the place of dates, times and intervals that are not written as usual; `None` if it has none.
