@@ -12,8 +12,10 @@ use datafusion::logical_expr::{Cast, Expr, ExprSchemable, lit};
 use super::calls::udf::Function;
 use super::casts::{PostgresCasts, cast_number};
 use super::exact::functions::function as exact;
-use super::nested_casts::NestedCasts;
+use super::nested::list_of;
+use super::nested_casts::{self, NestedCasts};
 use super::numeric::{is_exact, is_numeric};
+use super::time::kinds::time_kind;
 use super::time::rewrite::TimeRewrite;
 
 /// Of doubles and arrays it is ours, of exact numbers it is theirs.
@@ -31,6 +33,18 @@ pub(super) fn cast_as_written(expr: Expr, to: DataType, schema: &DFSchema, confi
     Ok(PostgresCasts::new().rewrite(cast, schema, config)?.data)
 }
 
+/// The type of arrays of times as texts, which only a cast in their session writes; NULL of other types.
+fn as_texts(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::List(item) => match as_texts(item.data_type()) {
+            DataType::Null => DataType::Null,
+            texts => list_of(texts),
+        },
+        other if time_kind(other).is_some() => DataType::Utf8View,
+        _ => DataType::Null,
+    }
+}
+
 impl FunctionRewrite for ArgumentsAsTexts {
     fn name(&self) -> &'static str {
         "arguments_as_texts"
@@ -42,6 +56,13 @@ impl FunctionRewrite for ArgumentsAsTexts {
             && (value.data_type() == DataType::Utf8 || value.is_null())
         {
             return Ok(Transformed::yes(lit("unknown")));
+        }
+        if let ("array_to_string", [array, ..]) = (func.name(), args.as_slice())
+            && let texts @ DataType::List(_) = as_texts(&array.get_type(schema)?)
+        {
+            let mut args = args;
+            args[0] = nested_casts::cast(std::mem::take(&mut args[0]), &texts);
+            return Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction { func, args })));
         }
         let Some(function) = func.inner().downcast_ref::<Function>() else {
             return Ok(Transformed::no(Expr::ScalarFunction(ScalarFunction { func, args })));
