@@ -62,9 +62,41 @@ pub fn plain(text: &str, precision: u8, scale: u8) -> Option<i64> {
     (digits < 10_i64.pow(precision.into())).then_some(sign * digits)
 }
 
+/// The same of up to 38 digits.
+#[must_use]
+pub fn plain_long(text: &str, precision: u8, scale: u8) -> Option<i128> {
+    let (sign, unsigned) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text),
+    };
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let are_digits = whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !are_digits || fraction.len() > usize::from(scale) {
+        return None;
+    }
+    Some(sign * units(whole.as_bytes(), fraction.as_bytes(), 0, precision, scale)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_decimals_are_read_as_short_ones_are() {
+        let texts = [
+            "0", "-0", "12.5", "-12.50", "12.505", "5.", ".5", "", "-", "1e3", "+1", " 1", "99999", "100000", "1.2.3",
+            "x",
+        ];
+        for text in texts {
+            assert_eq!(plain_long(text, 7, 2), plain(text, 7, 2).map(i128::from), "{text:?}");
+        }
+        assert_eq!(
+            plain_long("-123456789012345678901234567890.125", 33, 3),
+            Some(-123_456_789_012_345_678_901_234_567_890_125)
+        );
+        assert_eq!(plain_long("123456789012345678901234567890.125", 32, 3), None);
+        assert_eq!(plain_long("1.0005", 38, 3), None);
+    }
 
     #[test]
     fn precision_counts_digits() {

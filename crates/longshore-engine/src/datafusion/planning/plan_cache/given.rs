@@ -89,9 +89,9 @@ fn scalar(value: Datum<'_>, data_type: &DataType) -> Option<ScalarValue> {
         (Datum::Uuid(value), DataType::Utf8View) => Some(ScalarValue::Utf8View(Some(value.to_string()))),
         (Datum::Text(value), DataType::Utf8View) => Some(ScalarValue::Utf8View(Some(value.to_owned()))),
         (Datum::Text(value), DataType::Utf8) => Some(ScalarValue::Utf8(Some(value.to_owned()))),
-        (Datum::Text(value), DataType::Decimal128(precision @ ..=18, scale @ 0..)) => {
-            let digits = decimal::plain(value, *precision, scale.unsigned_abs())?;
-            Some(ScalarValue::Decimal128(Some(digits.into()), *precision, *scale))
+        (Datum::Text(value), DataType::Decimal128(precision, scale @ 0..)) => {
+            let digits = decimal::plain_long(value, *precision, scale.unsigned_abs())?;
+            Some(ScalarValue::Decimal128(Some(digits), *precision, *scale))
         }
         (Datum::Text(value), DataType::Date32 | DataType::Timestamp(..)) if is_plain_moment(value) => {
             ScalarValue::Utf8(Some(value.to_owned())).cast_to(data_type).ok().filter(|value| !value.is_null())

@@ -8,6 +8,7 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
+use crate::datafusion::functions::nested::innermost;
 use crate::datafusion::planning::text_reader::TextReader;
 use crate::transaction::StatementTime;
 
@@ -45,15 +46,11 @@ impl TextReaders {
     }
 }
 
-/// Whether texts are cast to be values of this type.
+/// Whether texts are cast to be values of this type. Not to be decimals: one that a cast would round may be compared.
 fn is_cast(data_type: &DataType) -> bool {
-    matches!(
-        data_type,
-        DataType::Struct(_)
-            | DataType::List(_)
-            | DataType::Time64(_)
-            | DataType::Float32
-            | DataType::Decimal128(..)
-            | DataType::BinaryView
-    )
+    match data_type {
+        DataType::List(item) => !matches!(innermost(item.data_type()), DataType::Decimal128(..)),
+        DataType::Struct(_) | DataType::Time64(_) | DataType::Float32 | DataType::BinaryView => true,
+        _ => false,
+    }
 }
