@@ -228,8 +228,9 @@ impl Prepared {
             let column_type = types::column_type(data_type).ok()?;
             match (*value, column_type, fit(*value, column_type)) {
                 // The digits of a decimal would be taken for a whole number.
-                (Datum::Text(_), ColumnType::Decimal { .. }, _) | (Datum::Text(_), _, None) => {}
-                (_, ColumnType::Decimal { .. }, Some(_)) => {}
+                (Datum::Text(_), ColumnType::Decimal { .. }, _)
+                | (_, ColumnType::Decimal { .. }, Some(_))
+                | (Datum::Text(_), _, None) => {}
                 (_, _, fitted) => *value = fitted?,
             }
         }

@@ -146,7 +146,7 @@ impl PointQueryPlan {
         let (Kind::Insert { values, supplied, conflict: None }, relation) = (&self.kind, &self.table.relation) else {
             return Ok(Done::Planner);
         };
-        let Some(texts) = ReadTexts::of(&self.texts, surroundings, arguments.chunks(parameters)) else {
+        let Some(texts) = ReadTexts::of(&self.texts, surroundings, &arguments.chunks(parameters)) else {
             return Ok(Done::Planner);
         };
         let mut stored = Vec::with_capacity(arguments.len() / parameters.max(1) * values.len());
@@ -217,7 +217,7 @@ impl PointQueryPlan {
         arguments: &[Datum<'a>],
     ) -> Result<Done, Error> {
         let relation = &self.table.relation;
-        let Some(texts) = ReadTexts::of(&self.texts, surroundings, std::iter::once(arguments)) else {
+        let Some(texts) = ReadTexts::of(&self.texts, surroundings, &std::iter::once(arguments)) else {
             return Ok(Done::Planner);
         };
         let read = texts.values(0);

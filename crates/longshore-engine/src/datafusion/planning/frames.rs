@@ -176,7 +176,7 @@ impl Frames<'_> {
             | ScalarValue::IntervalYearMonth(_) => interval(value.to_string()),
             ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) => interval(text.clone()),
             span if time_kind(&span.data_type()) == Some(Kind::Interval) => {
-                let texts = span.to_array().and_then(|array| Ok(text_out::texts(&array)?)).map_err(from_datafusion)?;
+                let texts = span.to_array().and_then(|array| text_out::texts(&array)).map_err(from_datafusion)?;
                 if texts.value(0).starts_with('-') {
                     return Err(is_negative());
                 }

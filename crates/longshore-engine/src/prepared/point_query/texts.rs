@@ -59,7 +59,7 @@ impl ReadTexts {
     pub(super) fn of<'a>(
         texts: &[GivenText],
         surroundings: Surroundings<'_>,
-        executions: impl Iterator<Item = &'a [Datum<'a>]> + Clone,
+        executions: &(impl Iterator<Item = &'a [Datum<'a>]> + Clone),
     ) -> Option<Self> {
         let mut read = Few::with_capacity(texts.len());
         for text in texts {

@@ -150,7 +150,7 @@ fn keys(exprs: &[Arc<dyn PhysicalExpr>], side: &RecordBatch) -> Result<Vec<Array
 /// The rows that have a key.
 fn with_key(keys: &[ArrayRef], with_null: bool) -> impl Iterator<Item = usize> + Clone {
     let has_key = move |at: &usize| with_null || keys.iter().all(|column| column.is_valid(*at));
-    (0..keys.first().map_or(0, |column| column.len())).filter(has_key)
+    (0..keys.first().map_or(0, Array::len)).filter(has_key)
 }
 
 /// Pairs of rows with equal keys: each row of the right side compared with each of the left one.

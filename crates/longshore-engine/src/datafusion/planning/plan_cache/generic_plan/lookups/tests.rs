@@ -129,7 +129,7 @@ async fn first_columns_and_bounds_find_what_scans_find() {
 async fn what_is_looked_up_is_read() {
     let mut first = filled().await;
     let mut second = first.database().session();
-    let sql = "SELECT b.id + 0 AS n FROM a JOIN b ON b.i4 = a.i4 WHERE a.id = $1";
+    let sql = "SELECT b.id + 0 AS n, a.free FROM a JOIN b ON b.i4 = a.i4 WHERE a.id = $1";
     let prepared = first.prepare(sql).expect("it is one");
     for _ in 0..3 {
         told(first.execute_prepared(&prepared, &[Datum::I32(7)]).await, true).await;
@@ -137,6 +137,8 @@ async fn what_is_looked_up_is_read() {
     assert!(are_looked_up(&prepared));
     for (changed, conflicts) in [
         ("UPDATE b SET free = 1 WHERE i4 = 7", false),
+        ("UPDATE a SET free = 1 WHERE id = 7", true),
+        ("UPDATE a SET free = 1 WHERE id = 8", false),
         ("UPDATE b SET i4 = 8 WHERE id = 7", true),
         ("INSERT INTO b (id, i4) VALUES (9000, 7)", true),
         ("INSERT INTO b (id, i4) VALUES (9001, 6)", false),
