@@ -59,7 +59,7 @@ impl Lookup {
         else {
             return Ok(None);
         };
-        let columns = relation.schema().columns();
+        let columns = relation.schema().all_columns();
         let type_of = |place: usize| index.columns().get(place).map(|column| columns[*column].column_type);
         let Some(values) = combined(&keys, from.map_or(1, RecordBatch::num_rows), type_of) else { return Ok(None) };
         let behind = type_of(self.keys.len());

@@ -43,6 +43,8 @@ async fn filled() -> Session {
     }
     run(&mut session, "CREATE TABLE pairs (x integer, y text, z integer)").await;
     run(&mut session, "CREATE INDEX pairs_xyz ON pairs (x, y, z)").await;
+    run(&mut session, "CREATE INDEX pairs_expr ON pairs (z, (x + 1))").await;
+    run(&mut session, "CREATE INDEX pairs_some ON pairs (y) WHERE z > 40").await;
     run(
         &mut session,
         "INSERT INTO pairs SELECT g % 40, 'y' || g % 7, nullif(g % 50, 3) FROM generate_series(0, 1999) AS x (g)",
@@ -114,6 +116,11 @@ async fn first_columns_and_bounds_find_what_scans_find() {
         "SELECT x + 0 AS x, z FROM pairs WHERE x = $1 AND y = 'y3' AND z < 40",
         "SELECT x + 0 AS x, z FROM pairs WHERE x IN ($1, 4, 5) AND y = 'y1' AND z IS NULL",
         "SELECT p.x + 0 AS x, q.z FROM pairs p JOIN pairs q ON q.x = p.z AND q.y = p.y WHERE p.x = $1 AND p.y = 'y2'",
+        "SELECT x + 0 AS x, y FROM pairs WHERE z = $1",
+        "SELECT x + 0 AS x, y FROM pairs WHERE z = $1 AND x + 1 = 4",
+        "SELECT x + 0 AS x, y FROM pairs WHERE z = $1 AND x + 1 > 4 AND y = 'y3'",
+        "SELECT x + 0 AS x, z FROM pairs WHERE y = 'y4' AND z + 1 = $1",
+        "SELECT count(*) + 0 AS n FROM pairs WHERE y = 'y' || $1",
         "SELECT id + 0 AS n FROM a WHERE id BETWEEN $1 AND $1 + 20",
         "SELECT id + 0 AS n FROM a WHERE id > $1 AND id < 20 AND i4 % 2 = 1",
         "SELECT a.id, z FROM a LEFT JOIN pairs ON x = a.i2 AND y = a.t WHERE a.id = $1",
