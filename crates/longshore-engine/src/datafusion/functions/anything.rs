@@ -33,15 +33,11 @@ pub(super) fn cast_as_written(expr: Expr, to: DataType, schema: &DFSchema, confi
     Ok(PostgresCasts::new().rewrite(cast, schema, config)?.data)
 }
 
-/// The type of arrays of times as texts, which only a cast in their session writes; NULL of other types.
-fn as_texts(data_type: &DataType) -> DataType {
+/// The type of times, or of arrays of times, as texts, which only a cast in their session writes; `None` of other types.
+fn as_texts(data_type: &DataType) -> Option<DataType> {
     match data_type {
-        DataType::List(item) => match as_texts(item.data_type()) {
-            DataType::Null => DataType::Null,
-            texts => list_of(texts),
-        },
-        other if time_kind(other).is_some() => DataType::Utf8View,
-        _ => DataType::Null,
+        DataType::List(item) => as_texts(item.data_type()).map(list_of),
+        other => time_kind(other).map(|_| DataType::Utf8View),
     }
 }
 
@@ -58,7 +54,7 @@ impl FunctionRewrite for ArgumentsAsTexts {
             return Ok(Transformed::yes(lit("unknown")));
         }
         if let ("array_to_string", [array, ..]) = (func.name(), args.as_slice())
-            && let texts @ DataType::List(_) = as_texts(&array.get_type(schema)?)
+            && let Some(texts @ DataType::List(_)) = as_texts(&array.get_type(schema)?)
         {
             let mut args = args;
             args[0] = nested_casts::cast(std::mem::take(&mut args[0]), &texts);

@@ -16,6 +16,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use longshore_time::settings::Settings;
 
 use super::expressions::simplified;
+use crate::datafusion::functions::nested::innermost;
 use crate::datafusion::functions::time::kinds::{Kind, time_kind};
 
 const TEXT: &str = "text";
@@ -45,7 +46,7 @@ impl TextReader {
         let schema = DFSchema::try_from(Arc::clone(&TEXTS))?;
         let cast = Expr::Cast(Cast::new(Box::new(col(TEXT)), data_type.clone()));
         let cast = state.create_physical_expr(simplified(state, cast, &schema)?, &schema)?;
-        let may_be_now = has_times(&data_type);
+        let may_be_now = may_be_now(&data_type);
         Ok(Self { data_type, cast, settings, may_be_now })
     }
 
@@ -72,9 +73,7 @@ impl TextReader {
     }
 }
 
-fn has_times(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::List(item) => has_times(item.data_type()),
-        _ => time_kind(data_type).is_some_and(|kind| kind != Kind::Interval),
-    }
+/// Whether a text of this type, or an element of one, may name a time that is another one in each transaction.
+fn may_be_now(data_type: &DataType) -> bool {
+    time_kind(innermost(data_type)).is_some_and(|kind| kind != Kind::Interval)
 }

@@ -43,13 +43,14 @@ pub(in crate::datafusion) fn cast_in(array: &ArrayRef, to: &DataType, session: &
         (from, DataType::List(item)) if from.is_string() => of_texts(array, item.data_type(), session),
         (DataType::List(_), DataType::List(item)) => {
             let lists = array.as_list::<i32>();
-            let is_list = |data_type: &DataType| matches!(data_type, DataType::List(_));
-            let values = if is_list(&lists.value_type()) == is_list(item.data_type()) {
-                cast_in(lists.values(), item.data_type(), session)?
-            } else if lists.values().is_empty() {
-                new_empty_array(item.data_type())
-            } else {
-                return Err(other_dimensions(&lists.value_type()));
+            let values = match (lists.values().data_type(), item.data_type()) {
+                (DataType::List(_), DataType::List(_)) => cast_in(lists.values(), item.data_type(), session)?,
+                (DataType::List(_), _) | (_, DataType::List(_)) if lists.values().is_empty() => {
+                    new_empty_array(item.data_type())
+                }
+                (DataType::List(_), _) => return Err(too_many_dimensions()),
+                (_, DataType::List(_)) => return Err(too_few_dimensions()),
+                _ => cast_in(lists.values(), item.data_type(), session)?,
             };
             let list = ListArray::try_new(Arc::clone(item), lists.offsets().clone(), values, lists.nulls().cloned())?;
             Ok(Arc::new(list))
@@ -88,14 +89,14 @@ fn of_texts(array: &ArrayRef, element: &DataType, session: &SessionTime<'_>) -> 
     Ok(Arc::new(lists))
 }
 
-/// Elements of this type are too deep for an array, or not deep enough.
-fn other_dimensions(elements: &DataType) -> DataFusionError {
-    external(match elements {
-        DataType::List(_) => {
-            Error::unsupported("an array of several dimensions is wanted as a type that says so, such as INTEGER[][]")
-        }
-        _ => Error::new(ErrorKind::InvalidText, "malformed array literal: an array of more dimensions is wanted"),
-    })
+fn too_many_dimensions() -> DataFusionError {
+    let message = "an array of several dimensions is wanted as a type that says so, such as INTEGER[][]";
+    external(Error::unsupported(message))
+}
+
+fn too_few_dimensions() -> DataFusionError {
+    let message = "malformed array literal: an array of more dimensions is wanted";
+    external(Error::new(ErrorKind::InvalidText, message))
 }
 
 fn lists(rows: Vec<Option<Vec<Element>>>, element: &DataType, session: &SessionTime<'_>) -> Result<ListArray> {
@@ -107,7 +108,7 @@ fn lists(rows: Vec<Option<Vec<Element>>>, element: &DataType, session: &SessionT
             let inner_rows = elements.map(|element| match element {
                 Element::Array(elements) => Ok(Some(elements)),
                 Element::Null => Ok(None),
-                Element::Text(_) => Err(other_dimensions(&DataType::Utf8View)),
+                Element::Text(_) => Err(too_few_dimensions()),
             });
             Arc::new(lists(inner_rows.collect::<Result<_>>()?, inner.data_type(), session)?)
         }
@@ -117,7 +118,7 @@ fn lists(rows: Vec<Option<Vec<Element>>>, element: &DataType, session: &SessionT
                 match value {
                     Element::Null => texts.append_null(),
                     Element::Text(text) => texts.append_value(text),
-                    Element::Array(_) => return Err(other_dimensions(&super::list_of(DataType::Utf8View))),
+                    Element::Array(_) => return Err(too_many_dimensions()),
                 }
             }
             cast_in(&(Arc::new(texts.finish()) as ArrayRef), element, session)?

@@ -15,7 +15,7 @@ mod tests;
 use std::ops::Bound;
 use std::sync::{Arc, Weak};
 
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::Result;
 use datafusion::physical_expr::PhysicalExpr;
@@ -206,9 +206,4 @@ fn joined(join: &KeyJoin, from: &GenericSource, to: &Conditions<'_>) -> Vec<(usi
         is_key.then_some((*of_to, Key::Joined(place)))
     });
     keys.collect()
-}
-
-/// Whether both are whole numbers.
-fn are_whole(types: [&DataType; 2]) -> bool {
-    types.iter().all(|data_type| data_type.is_signed_integer())
 }

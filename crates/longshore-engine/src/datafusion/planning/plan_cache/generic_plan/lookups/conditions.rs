@@ -10,7 +10,7 @@ use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use longshore_storage::Relation;
 
-use super::{Expression, are_whole};
+use super::Expression;
 use crate::datafusion::optimizer::found_keys::plain_column;
 use crate::datafusion::scan::access::has_plain_order;
 use crate::datafusion::scan::generic::GenericSource;
@@ -85,10 +85,9 @@ impl<'a> Conditions<'a> {
     pub(super) fn can_equal(&self, column: usize, values: &DataType) -> bool {
         let Some(stored) = self.relation.schema().columns().get(column) else { return false };
         let of_column = self.source.table().field(column).data_type();
+        let are_whole = of_column.is_signed_integer() && values.is_signed_integer();
         // Equal floating-point numbers may have several forms; what Arrow has no type for does not compare as it is stored.
-        (of_column == values || are_whole([of_column, values]))
-            && !of_column.is_floating()
-            && stored.column_type.unwrapped().is_none()
+        (of_column == values || are_whole) && !of_column.is_floating() && stored.column_type.unwrapped().is_none()
     }
 
     /// Whether an index finds what a filter says.
