@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Statements that applications send, prepared, one by one: the time of each at Longshore and at PostgreSQL.
 
-    bench/server/statements.py --longshore target/release/longshore [--seconds 2]
+    bench/server/statements.py --longshore target/release/longshore [--seconds 2] [--types]
+
+With `--types`, an INSERT, an UPDATE and a SELECT that take a parameter of each type, instead.
 
 Needs what `against_postgresql.py` needs. One client of pgbench sends each statement again and again, with other keys; tables are in
 memory at both. Give the machine nothing else to do.
@@ -58,30 +60,92 @@ UPDATE b SET w = w + 1 WHERE a_id = :k AND w < 100000
 DELETE FROM t WHERE k = :k + 100000
 """
 
+# A type, and a value of it in text.
+TYPES = """
+int|7
+text|abc
+varchar(10)|abc
+numeric(10,2)|12.5
+numeric|12.5
+numeric(30,4)|12.5
+timestamptz|2024-01-01 00:00:00+00
+timestamp|2024-01-01 00:00:00
+date|2024-01-01
+time|10:00:00
+interval|1 day
+uuid|00000000-0000-0000-0000-000000000100
+json|{"a":1}
+jsonb|{"a":1}
+bytea|\\x1234
+boolean|t
+double precision|1.5
+real|1.5
+text[]|{a,b}
+int[]|{1,2}
+"""
 
-def latency(server, script, seconds):
-    """The mean time of a statement in microseconds."""
-    said = server.run(["pgbench", "-n", "-M", "prepared", "-f", script, "-T", str(seconds)])
-    return 1000 * float(re.search(r"latency average = ([0-9.]+) ms", said)[1])
+# Each with the keys that it takes.
+OF_TYPE = [
+    ("INSERT INTO typed VALUES (:k, :v)", "2000, 2000000000000000"),
+    ("UPDATE typed SET v = :v WHERE id = :k", "1, 1000"),
+    ("SELECT id + 0 FROM typed WHERE v = :v AND id = :k", "1, 1000"),
+]
+
+
+class Statements:
+    """Statements that pgbench sends to both servers, each by itself."""
+
+    def __init__(self, servers, folder, seconds):
+        self.servers, self.script, self.seconds = servers, folder / "statement.sql", seconds
+
+    def compare(self, what, statement, keys, variables=()):
+        """Prints a line of the table: the mean times of the statement in microseconds, and their ratio."""
+        self.script.write_text(f"\\set k random({keys})\n{statement};\n")
+        ours, theirs = (self.latency(server, variables) for server in self.servers)
+        print(f"| {what} | {ours:.0f} | {theirs:.0f} | {theirs / ours:.2f} |", flush=True)
+
+    def latency(self, server, variables):
+        command = ["pgbench", "-n", "-M", "prepared", "-f", self.script, "-T", str(self.seconds)]
+        said = server.run(command + [f"-D{variable}" for variable in variables])
+        return 1000 * float(re.search(r"latency average = ([0-9.]+) ms", said)[1])
+
+
+def compare_statements(statements):
+    for server in statements.servers:
+        server.sql(TABLES)
+    for statement in STATEMENTS.strip().splitlines():
+        statements.compare(f"`{statement}`", statement, "1, 20000")
+
+
+def compare_types(statements):
+    for line in TYPES.strip().splitlines():
+        of_type, value = line.split("|", 1)
+        for statement, keys in OF_TYPE:
+            for server in statements.servers:
+                server.sql("DROP TABLE IF EXISTS typed")
+                server.sql(f"CREATE TABLE typed (id bigint PRIMARY KEY, v {of_type})")
+                server.sql("INSERT INTO typed SELECT g, NULL FROM generate_series(1, 1000) g")
+            # PostgreSQL has no equality of JSON.
+            if of_type != "json" or not statement.startswith("SELECT"):
+                statements.compare(f"{of_type}: {statement.split()[0]}", statement, keys, [f"v={value}"])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--longshore", type=pathlib.Path, required=True)
     parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--types", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         servers = [start_longshore(arguments.longshore.resolve(), folder), start_postgresql(folder)]
         try:
-            for server in servers:
-                server.sql(TABLES)
+            statements = Statements(servers, folder, arguments.seconds)
             print("| statement | Longshore, µs | PostgreSQL, µs | ratio |\n|---|---|---|---|")
-            for statement in STATEMENTS.strip().splitlines():
-                script = folder / "statement.sql"
-                script.write_text(f"\\set k random(1, 20000)\n{statement};\n")
-                ours, theirs = (latency(server, script, arguments.seconds) for server in servers)
-                print(f"| `{statement}` | {ours:.0f} | {theirs:.0f} | {theirs / ours:.2f} |", flush=True)
+            if arguments.types:
+                compare_types(statements)
+            else:
+                compare_statements(statements)
         finally:
             for server in servers:
                 server.process.terminate()

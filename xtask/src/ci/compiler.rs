@@ -42,18 +42,21 @@ pub(crate) fn as_rustc(arguments: &[&str]) -> Option<Result<(), String>> {
 }
 
 fn compile(rustc: &Path, arguments: &[&str]) -> Result<(), String> {
-    let beside = if std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some() && arguments.contains(&"--crate-name") {
-        [Some(clippy(rustc, arguments)), is_library(arguments).then(|| rustdoc(rustc, arguments))]
-    } else {
-        [None, None]
-    };
+    let is_ours = std::env::var_os("CARGO_PRIMARY_PACKAGE").is_some() && arguments.contains(&"--crate-name");
+    // What a library of Rust holds its tests hold as well, which are linted. What nothing but tests uses `rustc` itself finds.
+    let has_tests = is_crate_of_type(arguments, &["lib", "rlib"]);
+    let beside = [
+        (is_ours && !has_tests).then(|| clippy(rustc, arguments)),
+        (is_ours && is_library(arguments)).then(|| rustdoc(rustc, arguments)),
+    ];
+    let denied: &[&str] = if is_ours { &["-D", "warnings"] } else { &[] };
     let cannot = |error: io::Error| format!("cannot start the compiler or a tool beside it: {error}");
     let beside: Vec<_> = beside
         .into_iter()
         .flatten()
         .map(|mut tool| thread::spawn(move || tool.stdin(Stdio::null()).stdout(Stdio::null()).output()))
         .collect();
-    let is_compiled = Command::new(rustc).args(arguments).status().map_err(cannot)?.success();
+    let is_compiled = Command::new(rustc).args(arguments).args(denied).status().map_err(cannot)?.success();
     let told: Vec<Output> = beside
         .into_iter()
         .map(|tool| tool.join().expect("a thread that runs a program does not panic"))
@@ -91,9 +94,14 @@ pub(super) fn tool(of_toolchain: &Path, name: &str) -> Option<PathBuf> {
 
 /// Whether it is a library that `cargo doc --lib` documents.
 fn is_library(arguments: &[&str]) -> bool {
+    is_crate_of_type(arguments, &["lib", "rlib", "cdylib"])
+}
+
+/// Whether it is a crate of one of these types, and not its tests.
+fn is_crate_of_type(arguments: &[&str], types: &[&str]) -> bool {
     let is_test = arguments.contains(&"--test");
-    let kinds = arguments.iter().zip(arguments.iter().skip(1)).filter(|(option, _)| **option == "--crate-type");
-    !is_test && kinds.into_iter().any(|(_, kind)| ["lib", "rlib", "cdylib"].contains(kind))
+    let mut given = arguments.iter().zip(arguments.iter().skip(1)).filter(|(option, _)| **option == "--crate-type");
+    !is_test && given.any(|(_, of_type)| types.contains(of_type))
 }
 
 /// The arguments of `rustc` as another tool takes them: what it makes goes to a folder of its own, and cargo is not told

@@ -36,14 +36,14 @@ async fn error(client: &mut Client, sql: &str) -> (String, String) {
 
 /// A query whose sort needs many megabytes.
 const SORT: &str =
-    "SELECT sum(r) FROM (SELECT row_number() OVER (ORDER BY -i) AS r FROM generate_series(1, 4000000) t(i)) x";
+    "SELECT sum(r) FROM (SELECT row_number() OVER (ORDER BY -i) AS r FROM generate_series(1, 1000000) t(i)) x";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_role_takes_no_more_than_it_may() {
     let server = serve(true).await;
     let mut boss = Client::trusted(server.address).await;
     boss.query(
-        "CREATE ROLE anna LOGIN CONNECTION LIMIT 1; ALTER ROLE anna SET query_memory_limit = '24MB'; \
+        "CREATE ROLE anna LOGIN CONNECTION LIMIT 1; ALTER ROLE anna SET query_memory_limit = '6MB'; \
          ALTER ROLE anna SET temp_file_limit = '2MB'; ALTER ROLE anna SET statement_timeout = '1min'; \
          ALTER ROLE anna SET log_min_duration_statement = '5s'; ALTER DATABASE longshore SET lock_timeout = '7s'",
     )
@@ -52,11 +52,11 @@ async fn a_role_takes_no_more_than_it_may() {
                     WHERE setrole <> 0";
     assert_eq!(
         values(&boss.query(settings).await),
-        ["anna query_memory_limit=24MB temp_file_limit=2MB statement_timeout=1min log_min_duration_statement=5s"]
+        ["anna query_memory_limit=6MB temp_file_limit=2MB statement_timeout=1min log_min_duration_statement=5s"]
     );
     let mut anna = sign_in(server.address, "anna").await.expect("it is let in");
     for (setting, expected) in [
-        ("query_memory_limit", "24MB"),
+        ("query_memory_limit", "6MB"),
         ("temp_file_limit", "2MB"),
         ("statement_timeout", "1min"),
         ("lock_timeout", "7s"),
@@ -76,13 +76,13 @@ async fn a_role_takes_no_more_than_it_may() {
         assert_eq!(error(&mut anna, sql).await.0, "42501", "{sql}");
     }
     // The limits hold for her, not for others.
-    assert_eq!(values(&boss.query(SORT).await), ["8000002000000"]);
+    assert_eq!(values(&boss.query(SORT).await), ["500000500000"]);
     let told = refused(sign_in(server.address, "anna").await);
     assert_eq!(told, ("53300".to_owned(), "too many connections for role \"anna\"".to_owned()));
     boss.query("ALTER ROLE anna RESET temp_file_limit; ALTER ROLE anna CONNECTION LIMIT 2").await;
     let mut again = sign_in(server.address, "anna").await.expect("there may be two");
-    assert_eq!(values(&again.query(SORT).await), ["8000002000000"], "it goes to temporary files");
-    let spilled = "SELECT temp_files > 0 AND temp_bytes > 4000000 FROM pg_stat_database";
+    assert_eq!(values(&again.query(SORT).await), ["500000500000"], "it goes to temporary files");
+    let spilled = "SELECT temp_files > 0 AND temp_bytes > 3000000 FROM pg_stat_database";
     assert_eq!(values(&boss.query(spilled).await), ["t"]);
     boss.query("SET query_memory_limit = '64kB'").await;
     assert_eq!(error(&mut boss, SORT).await.0, "53200");

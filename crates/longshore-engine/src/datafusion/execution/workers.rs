@@ -2,7 +2,7 @@
 //!
 //! Operators compute for as long as they please before they let others go on. On threads of their own they keep
 //! nobody from noticing a cancellation: then the stream ends with an error at once, and the work is dropped as soon
-//! as its operators pause.
+//! as its operators pause. Joins are told to.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -22,6 +22,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 
 use super::complexity;
+use super::interruptible::{Stop, stop_of};
 use crate::blocking::Cancelled;
 use crate::datafusion::errors::from_datafusion;
 use crate::{Error, RowStream, panics};
@@ -85,6 +86,7 @@ impl Workers {
         context: Arc<TaskContext>,
         control: &Arc<Control>,
     ) -> Result<RowStream, Error> {
+        let stop = stop_of(&plan);
         let mut batches = {
             // Operators start tasks when they are opened.
             let _on_workers = self.runtime().enter();
@@ -92,13 +94,14 @@ impl Workers {
                 .map_err(from_datafusion)?
         };
         let schema = batches.schema();
-        Ok(self.stream(schema, control, |sender| async move {
+        let work = |sender: Sender<_>| async move {
             while let Some(batch) = batches.next().await {
                 if sender.send(batch).await.is_err() {
                     break;
                 }
             }
-        }))
+        };
+        Ok(self.start(schema, control, stop, work))
     }
 
     /// Starts `work`, which sends batches of this `schema`, with the same care for a cancellation.
@@ -108,9 +111,19 @@ impl Workers {
         control: &Arc<Control>,
         work: impl FnOnce(Sender<Outcome<RecordBatch>>) -> W,
     ) -> RowStream {
+        self.start(schema, control, None, work)
+    }
+
+    fn start<W: Future<Output = ()> + Send + 'static>(
+        self: &Arc<Self>,
+        schema: SchemaRef,
+        control: &Arc<Control>,
+        stop: Option<Stop>,
+        work: impl FnOnce(Sender<Outcome<RecordBatch>>) -> W,
+    ) -> RowStream {
         let (sender, receiver) = channel(BATCHES_AHEAD);
         let task = self.runtime().spawn(work(sender));
-        let work = RunningQuery { receiver, task, workers: Arc::clone(self) };
+        let work = RunningQuery { receiver, task, stop, workers: Arc::clone(self) };
         RowStream::new(
             schema,
             Rows { work: Some(work), control: Arc::clone(control), cancelled: Cancelled::new(control) },
@@ -131,6 +144,8 @@ impl Drop for Workers {
 struct RunningQuery {
     receiver: Receiver<Outcome<RecordBatch>>,
     task: JoinHandle<()>,
+    /// What makes its joins return.
+    stop: Option<Stop>,
     workers: Arc<Workers>,
 }
 
@@ -153,6 +168,9 @@ impl RunningQuery {
 
 impl Drop for RunningQuery {
     fn drop(&mut self) {
+        if let Some(stop) = &self.stop {
+            stop.stop();
+        }
         self.task.abort();
     }
 }
