@@ -101,7 +101,7 @@ impl Workers {
                 }
             }
         };
-        Ok(self.start(schema, control, stop, work))
+        Ok(self.spawn(schema, control, stop, work))
     }
 
     /// Starts `work`, which sends batches of this `schema`, with the same care for a cancellation.
@@ -111,10 +111,10 @@ impl Workers {
         control: &Arc<Control>,
         work: impl FnOnce(Sender<Outcome<RecordBatch>>) -> W,
     ) -> RowStream {
-        self.start(schema, control, None, work)
+        self.spawn(schema, control, None, work)
     }
 
-    fn start<W: Future<Output = ()> + Send + 'static>(
+    fn spawn<W: Future<Output = ()> + Send + 'static>(
         self: &Arc<Self>,
         schema: SchemaRef,
         control: &Arc<Control>,

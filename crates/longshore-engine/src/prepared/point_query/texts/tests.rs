@@ -74,10 +74,10 @@ async fn filled(of_type: &str) -> Session {
 }
 
 /// What became of `act`, and the table behind it; which is then as it was.
-async fn tried(session: &mut Session, prepared: &Prepared, values: &[Datum<'_>]) -> String {
+async fn tried(session: &mut Session, all: &Prepared, prepared: &Prepared, values: &[Datum<'_>]) -> String {
     session.execute("BEGIN").await.expect("a block begins");
     let outcome = described(session.execute_prepared(prepared, values).await).await;
-    ended(session, outcome).await
+    ended(session, all, outcome).await
 }
 
 /// The rows, or the error.
@@ -88,9 +88,10 @@ async fn described(outcome: Result<Outcome, Error>) -> Result<String, String> {
     }
 }
 
-async fn ended(session: &mut Session, outcome: Result<String, String>) -> String {
+/// The outcome and what `all` rows are behind it, at the end of the block.
+async fn ended(session: &mut Session, all: &Prepared, outcome: Result<String, String>) -> String {
     let table = match &outcome {
-        Ok(_) => described(session.execute("SELECT * FROM x ORDER BY id").await).await.expect("the table is there"),
+        Ok(_) => described(session.execute_prepared(all, &[]).await).await.expect("the table is there"),
         Err(_) => String::new(),
     };
     session.execute("ROLLBACK").await.expect("a block ends");
@@ -102,6 +103,7 @@ async fn texts_of_every_type_are_what_the_planner_makes_of_them() {
     let mut other = Vec::new();
     for (of_type, oid, texts) in TEXTS {
         let mut session = filled(of_type).await;
+        let all = session.prepare("SELECT * FROM x ORDER BY id").expect("valid");
         for sql in STATEMENTS {
             let plain = session.prepare(sql).expect(sql);
             let typed = session.prepare_typed(sql, &[INTEGER, *oid]).expect(sql);
@@ -114,13 +116,13 @@ async fn texts_of_every_type_are_what_the_planner_makes_of_them() {
                     session.execute("BEGIN").await.expect("a block begins");
                     session.execute("SET LOCAL search_path = public").await.expect("it is set");
                     let outcome = described(session.execute(&literal).await).await;
-                    let expected = ended(&mut session, outcome).await;
+                    let expected = ended(&mut session, &all, outcome).await;
                     let values = [Datum::I32(id), value];
-                    let found = tried(&mut session, &plain, &values).await;
+                    let found = tried(&mut session, &all, &plain, &values).await;
                     if found != expected {
                         other.push(format!("{of_type}: {literal}: {found} and not {expected}"));
                     }
-                    let found = tried(&mut session, &typed, &values).await;
+                    let found = tried(&mut session, &all, &typed, &values).await;
                     // A declared type has an error of its own.
                     if (found.starts_with("Ok") || expected.starts_with("Ok")) && found != expected {
                         other.push(format!("{of_type}, declared: {literal}: {found} and not {expected}"));
@@ -128,7 +130,7 @@ async fn texts_of_every_type_are_what_the_planner_makes_of_them() {
                     // As its shape is known.
                     session.execute("BEGIN").await.expect("a block begins");
                     let outcome = described(session.execute(&literal).await).await;
-                    let found = ended(&mut session, outcome).await;
+                    let found = ended(&mut session, &all, outcome).await;
                     if found != expected {
                         other.push(format!("{of_type}, as text: {literal}: {found} and not {expected}"));
                     }
