@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import uuid
 from typing import Any
 
 import pytest
@@ -121,6 +122,8 @@ def test_types_of_polars(db: longshore.Connection) -> None:
         (lambda: pyarrow.array([1], pyarrow.time32("s")), datetime.time(0, 0, 1)),
         (lambda: pyarrow.array([1_500], pyarrow.time64("ns")), datetime.time(0, 0, 0, 1)),
         (lambda: pyarrow.array([b"x"], pyarrow.binary_view()), b"x"),
+        (lambda: pyarrow.array([uuid.UUID(int=7).bytes], pyarrow.uuid()), uuid.UUID(int=7)),
+        (lambda: pyarrow.array([uuid.UUID(int=7).bytes], pyarrow.binary(16)), uuid.UUID(int=7).bytes),
     ],
 )
 def test_types_of_arrow(db: longshore.Connection, array: Any, expected: Any) -> None:
@@ -129,6 +132,25 @@ def test_types_of_arrow(db: longshore.Connection, array: Any, expected: Any) -> 
     db.sql("CREATE TABLE kept AS SELECT v FROM rows")
     assert db.append("kept", rows) == 1
     assert db.sql("SELECT v FROM kept").fetchall() == [(expected,)] * 2
+
+
+def test_metadata_of_columns_is_read(db: longshore.Connection) -> None:
+    identifier = uuid.UUID("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11")
+    fields = [
+        pyarrow.field("plain", pyarrow.int32(), metadata={"": "", "unit": "m" * 1000}),
+        pyarrow.field("id", pyarrow.uuid(), metadata={"a": "b"}),
+    ]
+    rows = pyarrow.table([[1, 2], [identifier.bytes, None]], schema=pyarrow.schema(fields))
+    db.sql("CREATE TABLE kept (plain INTEGER, id UUID PRIMARY KEY)")
+    assert db.append("kept", rows.slice(0, 1)) == 1
+    assert db.sql("SELECT plain, id, pg_typeof(id) FROM rows ORDER BY 1").fetchall() == [
+        (1, identifier, "uuid"),
+        (2, None, "uuid"),
+    ]
+    assert db.sql("SELECT kept.id FROM kept JOIN rows USING (id)").fetchall() == [(identifier,)]
+    with longshore.adbc.connect(db, autocommit=True) as adbc, adbc.cursor() as cursor:
+        cursor.adbc_ingest("ingested", rows, mode="create")
+    assert db.sql("SELECT id, pg_typeof(id) FROM ingested ORDER BY plain LIMIT 1").fetchall() == [(identifier, "uuid")]
 
 
 def test_types_that_are_not_known_are_refused_by_name(db: longshore.Connection) -> None:

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString, c_char};
 use std::sync::Arc;
 
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, IntervalUnit, Schema, TimeUnit, UnionMode};
 
 use super::CSchema;
@@ -91,7 +92,30 @@ impl CSchema {
 
     /// The field that it describes.
     pub(crate) fn field(&self) -> Result<Field, ArrowError> {
-        Ok(Field::new(text(self.name)?, self.data_type()?, self.flags & NULLABLE != 0))
+        let field = Field::new(text(self.name)?, self.data_type()?, self.flags & NULLABLE != 0);
+        Ok(match self.extension_name()? {
+            Some(name) => field.with_metadata([(EXTENSION_TYPE_NAME_KEY.to_owned(), name)].into()),
+            None => field,
+        })
+    }
+
+    /// The name of the extension type whose values it has, if it says so.
+    fn extension_name(&self) -> Result<Option<String>, ArrowError> {
+        if self.metadata.is_null() {
+            return Ok(None);
+        }
+        let mut rest = self.metadata.cast::<u8>();
+        // SAFETY: the specification has the number of pairs there, for as long as the schema is not released.
+        let pairs = unsafe { metadata_length(&mut rest) }?;
+        for _ in 0..pairs {
+            // SAFETY: as many pairs of a key and a value follow, each behind its length.
+            let (key, value) = unsafe { (metadata_text(&mut rest)?, metadata_text(&mut rest)?) };
+            if key == EXTENSION_TYPE_NAME_KEY.as_bytes() {
+                let name = str::from_utf8(value).map_err(|_| broken("the name of a type is no UTF-8"))?;
+                return Ok(Some(name.to_owned()));
+            }
+        }
+        Ok(None)
     }
 
     fn children(&self) -> Result<Fields, ArrowError> {
@@ -143,6 +167,32 @@ fn text<'a>(at: *const c_char) -> Result<&'a str, ArrowError> {
     // SAFETY: the specification has a string there that NUL ends, for as long as the schema is not released; the callers
     // keep it no longer.
     unsafe { CStr::from_ptr(at) }.to_str().map_err(|_| broken("a name is no UTF-8"))
+}
+
+/// The length at `rest`, which is then behind it.
+///
+/// # Safety
+/// There are four bytes at `rest`.
+unsafe fn metadata_length(rest: &mut *const u8) -> Result<usize, ArrowError> {
+    // SAFETY: the caller says so; they need not be aligned.
+    let length = unsafe { rest.cast::<i32>().read_unaligned() };
+    // SAFETY: as above.
+    *rest = unsafe { rest.add(size_of::<i32>()) };
+    usize::try_from(length).map_err(|_| broken("a length in metadata is negative"))
+}
+
+/// The key or value at `rest`, which is then behind it.
+///
+/// # Safety
+/// There is a length at `rest` and behind it as many bytes, which live as long as the caller keeps them.
+unsafe fn metadata_text<'a>(rest: &mut *const u8) -> Result<&'a [u8], ArrowError> {
+    // SAFETY: the caller says so.
+    let length = unsafe { metadata_length(rest) }?;
+    // SAFETY: as above.
+    let text = unsafe { std::slice::from_raw_parts(*rest, length) };
+    // SAFETY: as above.
+    *rest = unsafe { rest.add(length) };
+    Ok(text)
 }
 
 /// What is wrong with what another library handed in.

@@ -1,16 +1,21 @@
 //! Batches of other programs in the types that columns of queries have.
 //!
 //! Integers without a sign take the next wider type, texts and bytes become views, dictionaries what they stand for, durations
-//! intervals, and all times have microseconds. What would lose digits or has no such type is refused.
+//! intervals, and all times have microseconds. Columns of Arrow's extension type `arrow.uuid` are UUIDs. What would lose digits or
+//! has no such type is refused.
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
+use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StringViewBuilder, new_null_array};
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use datafusion::common::internal_datafusion_err;
 use datafusion::error::DataFusionError;
+use longshore_value::uuid::Uuid;
 
 use crate::Error;
+use crate::builtin_types::PG_TYPE;
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::functions::time::kinds::Kind;
 use crate::datafusion::functions::time::values::{Builder, Column};
@@ -21,6 +26,10 @@ use crate::datafusion::functions::time::values::{Builder, Column};
 /// When a column has a type that no query has.
 pub(crate) fn known_schema(schema: &Schema) -> Result<SchemaRef, Error> {
     let field = |field: &Arc<Field>| {
+        if is_uuid(field) {
+            let metadata = [(PG_TYPE.to_owned(), "uuid".to_owned())].into();
+            return Ok(Field::new(field.name(), DataType::Utf8View, true).with_metadata(metadata));
+        }
         let known = known_type(field.data_type()).ok_or_else(|| {
             Error::unsupported(format!(
                 "column {}: values of Arrow's type {} cannot be read; cast them to another type before",
@@ -46,10 +55,25 @@ pub(crate) fn known_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<Rec
         .map_err(|error| from_datafusion(error.into()))
 }
 
+/// Whether its values are UUIDs, of 16 bytes each.
+fn is_uuid(field: &Field) -> bool {
+    *field.data_type() == DataType::FixedSizeBinary(16)
+        && field.metadata().get(EXTENSION_TYPE_NAME_KEY).is_some_and(|name| name == "arrow.uuid")
+}
+
 fn converted(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, DataFusionError> {
     Ok(match array.data_type() {
         from if from == to => Arc::clone(array),
         DataType::Null => new_null_array(to, array.len()),
+        DataType::FixedSizeBinary(_) if *to == DataType::Utf8View => {
+            let mut texts = StringViewBuilder::with_capacity(array.len());
+            for bytes in array.as_fixed_size_binary() {
+                let text = bytes.map(|bytes| bytes.try_into().map(|bytes| Uuid(bytes).text())).transpose();
+                let text = text.map_err(|_| internal_datafusion_err!("a UUID of other than 16 bytes"))?;
+                texts.append_option(text.as_ref().and_then(|text| str::from_utf8(text).ok()));
+            }
+            Arc::new(texts.finish())
+        }
         DataType::Duration(_) | DataType::Interval(_) => {
             let (spans, mut known) = (Column::new(array)?, Builder::new(Kind::Interval, array.len()));
             for row in 0..array.len() {
@@ -103,7 +127,9 @@ fn known_type(data_type: &DataType) -> Option<DataType> {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::arrow::array::{AsArray, DictionaryArray, StringArray, TimestampNanosecondArray, UInt64Array};
+    use datafusion::arrow::array::{
+        DictionaryArray, FixedSizeBinaryArray, StringArray, TimestampNanosecondArray, UInt64Array,
+    };
     use datafusion::arrow::datatypes::{Decimal128Type, Int8Type, TimestampMicrosecondType};
 
     use super::*;
@@ -124,5 +150,23 @@ mod tests {
         assert_eq!(known.column(1).as_string_view().iter().collect::<Vec<_>>(), [Some("a"), None, Some("a")]);
         assert_eq!(known.column(2).as_primitive::<TimestampMicrosecondType>().values(), &[1, -1, 0]);
         assert_eq!(known.column(3).as_string_view().value(2), "z");
+    }
+    #[test]
+    fn uuids_of_other_programs_are_uuids() {
+        let values = FixedSizeBinaryArray::try_from_sparse_iter_with_size([Some([0xa0_u8; 16]), None].into_iter(), 16);
+        let values: ArrayRef = Arc::new(values.expect("16 bytes each"));
+        let read = |field: Field| {
+            let batch =
+                RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![Arc::clone(&values)]).expect("a batch");
+            let schema = known_schema(batch.schema_ref()).expect("the type is known");
+            known_batch(&batch, &schema).expect("the values fit")
+        };
+        let bytes = Field::new("u", DataType::FixedSizeBinary(16), true);
+        assert_eq!(*read(bytes.clone()).column(0).data_type(), DataType::BinaryView);
+        let metadata = [(EXTENSION_TYPE_NAME_KEY.to_owned(), "arrow.uuid".to_owned())];
+        let known = read(bytes.with_metadata(metadata.into()));
+        let texts: Vec<_> = known.column(0).as_string_view().iter().collect();
+        assert_eq!(texts, [Some("a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0"), None]);
+        assert_eq!(known.schema().field(0).metadata().get(PG_TYPE).map(String::as_str), Some("uuid"));
     }
 }
