@@ -11,7 +11,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 
-use crate::c_data::stream::Batches;
+use crate::c_data::stream::{Batches, Failure};
 use crate::runtime::{Home, Running, wait};
 use crate::{capsule, errors, values};
 
@@ -67,7 +67,7 @@ impl Kept {
     /// All batches, each made when it is read.
     fn batches(self) -> Batches {
         let (schema, mut at) = (self.schema(), 0..self.batch_count());
-        let next = move || at.next().map(|at| self.batch(at).map_err(|error| error.to_string()));
+        let next = move || at.next().map(|at| self.batch(at).map_err(Failure::from));
         Batches { schema, next: Box::new(next) }
     }
 }
@@ -261,9 +261,9 @@ impl Rows {
             let stream = Arc::clone(&stream);
             let next = Python::try_attach(|py| wait(py, &running, async move { stream.lock().await.next().await }));
             match next {
-                Some(Ok(batch)) => batch.map(|batch| batch.map_err(|error| error.to_string())),
-                Some(Err(raised)) => Some(Err(raised.to_string())),
-                None => Some(Err("the interpreter is ending".to_owned())),
+                Some(Ok(batch)) => batch.map(|batch| batch.map_err(Failure::from)),
+                Some(Err(raised)) => Some(Err(raised.to_string().into())),
+                None => Some(Err("the interpreter is ending".to_owned().into())),
             }
         };
         capsule::of_batches(py, Batches { schema: Arc::clone(&self.schema), next: Box::new(next) })

@@ -129,6 +129,17 @@ def test_errors_have_classes_and_states(adbc: Any) -> None:
         assert caught.value.sqlstate == "23505"
 
 
+def test_errors_of_later_batches_have_classes_and_states(adbc: Any) -> None:
+    with adbc.cursor() as cursor:
+        cursor.execute("SELECT 10 / (n - 1500000) AS q FROM generate_series(1, 2000000) AS g (n)")
+        rows = cursor.fetch_record_batch()
+        assert rows.read_next_batch().num_rows > 0
+        with pytest.raises(dbapi.DataError, match="division by zero") as caught:
+            rows.read_all()
+        assert caught.value.sqlstate == "22012"
+    adbc.rollback()
+
+
 def test_what_there_is_is_told(db: longshore.Connection, adbc: Any) -> None:
     db.sql("CREATE TABLE p (id INTEGER PRIMARY KEY, word TEXT NOT NULL); CREATE TABLE c (p INTEGER REFERENCES p)")
     db.sql("CREATE VIEW v AS SELECT word FROM p")

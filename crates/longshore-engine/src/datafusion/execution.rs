@@ -2,6 +2,7 @@
 
 pub(super) mod compact;
 pub(super) mod complexity;
+pub(super) mod distinct_keys;
 pub(super) mod interruptible;
 pub(super) mod limits;
 pub(super) mod memory;

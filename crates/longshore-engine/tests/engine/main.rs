@@ -15,6 +15,7 @@ mod options;
 mod query;
 mod query_support;
 mod roles;
+mod semi_joins;
 mod session;
 mod shapes;
 mod slt;

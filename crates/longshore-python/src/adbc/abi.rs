@@ -46,6 +46,35 @@ pub(crate) struct CError {
     pub(super) release: Option<unsafe extern "C" fn(*mut CError)>,
 }
 
+/// `struct AdbcError` of revision 1.1.
+#[repr(C)]
+pub(super) struct CError1_1 {
+    pub(super) before: CError,
+    private_data: *mut c_void,
+    /// Set by managers.
+    private_driver: *mut c_void,
+}
+
+impl CError1_1 {
+    /// One with nothing in it.
+    pub(super) fn empty() -> Self {
+        let before = CError { message: std::ptr::null_mut(), vendor_code: 0, sqlstate: [0; 5], release: None };
+        Self { before, private_data: std::ptr::null_mut(), private_driver: std::ptr::null_mut() }
+    }
+}
+
+impl Drop for CError1_1 {
+    fn drop(&mut self) {
+        if let Some(release) = self.before.release {
+            // SAFETY: it has something in it, whose producer gave the function for that.
+            unsafe { release(&raw mut self.before) };
+        }
+    }
+}
+
+// SAFETY: what it points to belongs to it, and managers use it with its stream, by one thread at a time.
+unsafe impl Send for CError1_1 {}
+
 /// A function that this driver has not.
 type Missing = Option<unsafe extern "C" fn()>;
 pub(super) type OnHandle = unsafe extern "C" fn(*mut Handle, *mut CError) -> Status;
@@ -69,6 +98,7 @@ pub(super) type GetTableSchema =
     unsafe extern "C" fn(*mut Handle, *const c_char, *const c_char, *const c_char, *mut CSchema, *mut CError) -> Status;
 pub(super) type Bind = unsafe extern "C" fn(*mut Handle, *mut CArray, *mut CSchema, *mut CError) -> Status;
 pub(super) type ExecuteQuery = unsafe extern "C" fn(*mut Handle, *mut CStream, *mut i64, *mut CError) -> Status;
+pub(super) type ErrorFromStream = unsafe extern "C" fn(*mut CStream, *mut Status) -> *const CError;
 pub(super) type GetSchema = unsafe extern "C" fn(*mut Handle, *mut CSchema, *mut CError) -> Status;
 
 /// `struct AdbcDriver` of revision 1.0.
@@ -109,8 +139,11 @@ pub(super) struct Driver1_0 {
 #[repr(C)]
 pub(super) struct Driver1_1 {
     pub(super) before: Driver1_0,
-    /// Details of errors, and options of databases by other types.
-    pub(super) of_errors_and_databases: [Missing; 10],
+    /// Details of errors.
+    pub(super) of_errors: [Missing; 2],
+    pub(super) error_from_array_stream: Option<ErrorFromStream>,
+    /// Options of databases by other types.
+    pub(super) of_databases: [Missing; 7],
     pub(super) connection_cancel: Option<OnHandle>,
     /// Options of connections by other types, and statistics.
     pub(super) of_connections: [Missing; 9],

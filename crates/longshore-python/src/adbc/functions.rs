@@ -6,12 +6,36 @@ mod statement;
 
 use std::ffi::{c_int, c_void};
 
-use super::abi::{CError, Driver1_0, Driver1_1, Handle, NOT_IMPLEMENTED, OK, Status, VERSION_1_0, VERSION_1_1};
+use super::abi::{
+    CError, CError1_1, Driver1_0, Driver1_1, Handle, NOT_IMPLEMENTED, OK, Status, VERSION_1_0, VERSION_1_1,
+};
 use super::handles::{put, told};
 use super::problem::Problem;
+use crate::c_data::CStream;
+use crate::c_data::stream::Failure;
 
 unsafe extern "C" fn driver_release(_driver: *mut Handle, _error: *mut CError) -> Status {
     OK
+}
+
+/// Why a stream of ours cannot go on; null where it can. What it points to lives as long as the stream.
+///
+/// # Safety
+/// `stream` and `status` are null or valid, and nobody else uses the stream meanwhile.
+unsafe extern "C" fn error_from_array_stream(stream: *mut CStream, status: *mut Status) -> *const CError {
+    let tell = |failure: &Failure| {
+        let mut told = CError1_1::empty();
+        // SAFETY: the error is valid.
+        let status = unsafe { Problem::of_stream(failure).tell(&raw mut told.before) };
+        (status, told)
+    };
+    // SAFETY: as the caller says.
+    let Some((of_stream, told)) = (unsafe { CStream::told(stream, tell) }) else { return std::ptr::null() };
+    // SAFETY: as the caller says.
+    if let Some(status) = unsafe { status.as_mut() } {
+        *status = *of_stream;
+    }
+    &raw const told.before
 }
 
 fn driver() -> Driver1_1 {
@@ -47,7 +71,9 @@ fn driver() -> Driver1_1 {
             statement_set_sql_query: Some(statement::set_sql_query),
             statement_set_substrait_plan: None,
         },
-        of_errors_and_databases: [None; 10],
+        of_errors: [None; 2],
+        error_from_array_stream: Some(error_from_array_stream),
+        of_databases: [None; 7],
         connection_cancel: None,
         of_connections: [None; 9],
         statement_cancel: Some(statement::cancel),

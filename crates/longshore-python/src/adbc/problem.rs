@@ -11,6 +11,7 @@ use super::abi::{
     ALREADY_EXISTS, CANCELLED, CError, INTEGRITY, INTERNAL, INVALID_ARGUMENT, INVALID_DATA, INVALID_STATE, IO,
     NOT_FOUND, NOT_IMPLEMENTED, Status, UNAUTHENTICATED, UNAUTHORIZED, UNKNOWN,
 };
+use crate::c_data::stream::Failure;
 
 /// What went wrong.
 pub(super) struct Problem {
@@ -22,6 +23,14 @@ pub(super) struct Problem {
 impl Problem {
     pub(super) fn new(status: Status, message: impl Into<String>) -> Self {
         Self { status, sqlstate: String::new(), message: message.into() }
+    }
+
+    /// Why a stream cannot go on.
+    pub(super) fn of_stream(failure: &Failure) -> Self {
+        match failure.sqlstate.clone() {
+            Some(sqlstate) => Self { status: status_of(&sqlstate), sqlstate, message: failure.message.clone() },
+            None => Self::new(IO, failure.message.clone()),
+        }
     }
 
     /// What a panic has left.
@@ -86,6 +95,12 @@ fn status_of(sqlstate: &str) -> Status {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self { sqlstate: Some(problem.sqlstate).filter(|sqlstate| !sqlstate.is_empty()), message: problem.message }
     }
 }
 

@@ -11,7 +11,7 @@ use longshore_engine::{BuiltinType, Database, Error, Outcome, RowStream, Texts, 
 use super::abi::{INTERNAL, INVALID_ARGUMENT, INVALID_STATE, NOT_IMPLEMENTED};
 use super::problem::Problem;
 use crate::c_data::CStream;
-use crate::c_data::stream::Batches;
+use crate::c_data::stream::{Batches, Failure};
 use crate::execute::{Done, Executing, Given, PreparedStatements};
 use crate::parameters::Value;
 use crate::runtime::{Running, started};
@@ -209,7 +209,7 @@ pub(super) fn stream(mut rows: RowStream) -> Result<CStream, Problem> {
         }
         let rows = Arc::clone(&rows);
         let next = wait(async move { rows.lock().await.next().await.transpose() });
-        next.map_err(|problem| problem.to_string()).transpose()
+        next.map_err(Failure::from).transpose()
     };
     Ok(CStream::new(Batches { schema, next: Box::new(next) }))
 }

@@ -1,11 +1,12 @@
 //! Batches as `struct ArrowArrayStream`, and back.
 
+use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
-use longshore_engine::{doubles_of_decimals, schema_with_doubles};
+use longshore_engine::{Error, doubles_of_decimals, schema_with_doubles};
 
 use super::schema::broken;
 use super::{CArray, CSchema, CStream};
@@ -13,10 +14,29 @@ use super::{CArray, CSchema, CStream};
 /// What a stream returns where it cannot go on.
 const EIO: c_int = 5;
 
-/// Batches that are made while they are read: all have `schema`, and an error is a message.
+/// Why there is no next batch.
+pub(crate) struct Failure {
+    /// The SQLSTATE, if it is an error of the engine.
+    pub(crate) sqlstate: Option<String>,
+    pub(crate) message: String,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { sqlstate: Some(error.kind().sqlstate().to_owned()), message: error.to_string() }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self { sqlstate: None, message }
+    }
+}
+
+/// Batches that are made while they are read: all have `schema`.
 pub(crate) struct Batches {
     pub(crate) schema: SchemaRef,
-    pub(crate) next: Box<dyn FnMut() -> Option<Result<RecordBatch, String>> + Send>,
+    pub(crate) next: Box<dyn FnMut() -> Option<Result<RecordBatch, Failure>> + Send>,
 }
 
 impl Batches {
@@ -24,7 +44,7 @@ impl Batches {
     pub(crate) fn with_doubles(mut self) -> Self {
         let schema = schema_with_doubles(&self.schema);
         let to = Arc::clone(&schema);
-        let made = move |batch: RecordBatch| doubles_of_decimals(&batch, &to).map_err(|error| error.to_string());
+        let made = move |batch: RecordBatch| doubles_of_decimals(&batch, &to).map_err(Failure::from);
         Self { schema, next: Box::new(move || (self.next)().map(|batch| batch.and_then(&made))) }
     }
 }
@@ -32,12 +52,17 @@ impl Batches {
 /// What a stream of ours points to.
 struct Kept {
     batches: Batches,
+    failure: Option<Failure>,
+    /// The message of the failure.
     error: CString,
+    /// What a driver has told of it, which lives as long as the stream.
+    told: Option<Box<dyn Any + Send>>,
 }
 
 impl Kept {
-    fn fail(&mut self, problem: &str) -> c_int {
-        self.error = CString::new(problem.replace('\0', "")).unwrap_or_default();
+    fn fail(&mut self, failure: Failure) -> c_int {
+        self.error = CString::new(failure.message.replace('\0', "")).unwrap_or_default();
+        self.failure = Some(failure);
         EIO
     }
 }
@@ -59,7 +84,7 @@ unsafe extern "C" fn get_schema(stream: *mut CStream, out: *mut CSchema) -> c_in
             unsafe { out.write(schema) };
             0
         }
-        Err(error) => kept.fail(&error.to_string()),
+        Err(error) => kept.fail(Failure::from(error.to_string())),
     }
 }
 
@@ -68,7 +93,7 @@ unsafe extern "C" fn get_next(stream: *mut CStream, out: *mut CArray) -> c_int {
     let kept = unsafe { &mut *(*stream).private_data.cast::<Kept>() };
     let array = match (kept.batches.next)() {
         Some(Ok(batch)) => CArray::of_batch(&batch),
-        Some(Err(problem)) => return kept.fail(&problem),
+        Some(Err(failure)) => return kept.fail(failure),
         None => CArray::released(),
     };
     // SAFETY: the caller has room for an array there, with nothing in it.
@@ -84,7 +109,7 @@ unsafe extern "C" fn get_last_error(stream: *mut CStream) -> *const c_char {
 impl CStream {
     /// These batches.
     pub(crate) fn new(batches: Batches) -> Self {
-        let kept = Box::new(Kept { batches, error: CString::default() });
+        let kept = Box::new(Kept { batches, failure: None, error: CString::default(), told: None });
         Self {
             get_schema: Some(get_schema),
             get_next: Some(get_next),
@@ -92,6 +117,24 @@ impl CStream {
             release: Some(release),
             private_data: Box::into_raw(kept).cast(),
         }
+    }
+
+    /// Calls `tell` with why a stream of ours cannot go on, and keeps what it makes as long as the stream; `None` where it can, or is
+    /// not ours.
+    ///
+    /// # Safety
+    /// `stream` is null or valid, and nobody else uses it meanwhile.
+    pub(crate) unsafe fn told<'a, T: Any + Send>(
+        stream: *mut Self,
+        tell: impl FnOnce(&Failure) -> T,
+    ) -> Option<&'a mut T> {
+        // SAFETY: as the caller says.
+        let stream = unsafe { stream.as_mut() }?;
+        stream.release.filter(|known| std::ptr::fn_addr_eq(*known, release as unsafe extern "C" fn(*mut Self)))?;
+        // SAFETY: the stream is ours and not released, so its private data is what `CStream::new` has boxed.
+        let kept = unsafe { &mut *stream.private_data.cast::<Kept>() };
+        kept.told = Some(Box::new(tell(kept.failure.as_ref()?)));
+        kept.told.as_mut()?.downcast_mut()
     }
 
     fn failed(&mut self) -> ArrowError {

@@ -40,6 +40,7 @@ use crate::catalog::{Entry, Rules, Table, View};
 use crate::datafusion::errors::from_datafusion;
 use crate::datafusion::execution::compact::compact;
 use crate::datafusion::execution::complexity;
+use crate::datafusion::execution::distinct_keys::with_distinct_keys;
 use crate::datafusion::execution::interruptible::interruptible;
 use crate::datafusion::execution::memory;
 use crate::datafusion::execution::shared::with_shared_rows;
@@ -62,6 +63,7 @@ const OPEN_VIEWS_MAX: usize = 100;
 impl Planner {
     /// What is made of every physical plan before it is run.
     fn finished(&self, plan: Arc<dyn ExecutionPlan>) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+        let plan = with_distinct_keys(plan)?;
         let plan = if self.merges { without_cross_joins(plan)? } else { plan };
         let plan = if self.is_limited() { compact(by_groups(plan)?)? } else { plan };
         interruptible(plan)
