@@ -41,7 +41,6 @@ pub(crate) use files::{TextTable, text_with_columns};
 pub use functions::shown_times::shown_times;
 pub(crate) use functions::shown_times::{is_shown_as_text, time_texts};
 pub(crate) use hidden_names::{END_COLUMN, ROW_COLUMN, TARGET};
-pub(crate) use planning::cast_types::is_taken;
 pub(crate) use planning::generated::Generated;
 pub(crate) use planning::implied::TableExpr;
 pub(crate) use planning::plan_cache::{Parameters, PlanCache};

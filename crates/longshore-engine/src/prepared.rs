@@ -21,7 +21,7 @@ pub(crate) use shapes::{Shaped, Shapes};
 
 use crate::Error;
 use crate::catalog::{Catalog, RoleId};
-use crate::datafusion::{PlanCache, is_taken};
+use crate::datafusion::PlanCache;
 use crate::sql::cursors::Declaration;
 use crate::sql::parameters::{self, fit};
 use crate::sql::shape::Literal;
@@ -104,7 +104,7 @@ impl Prepared {
             _ => true,
         };
         let count = parameters::count(&statement)?;
-        let point_query = PointQueryPlan::recognise(&statement, catalog).filter(|plan| takes_declared(plan, &types));
+        let point_query = PointQueryPlan::recognise(&statement, catalog);
         let parameters = count.max(types.len());
         let text = statement.to_string();
         let (secrets, asks_for_settings) = (secrets::values(&text), asks_for_settings(&text));
@@ -180,8 +180,7 @@ impl Prepared {
         let version = Some(catalog.version());
         let mut anew = self.anew.lock().unwrap_or_else(PoisonError::into_inner);
         if anew.version != version {
-            let recognised = PointQueryPlan::recognise(&self.statement, catalog);
-            let point_query = recognised.filter(|plan| takes_declared(plan, &self.types)).map(Arc::new);
+            let point_query = PointQueryPlan::recognise(&self.statement, catalog).map(Arc::new);
             *anew = Anew { version, point_query };
         }
         anew.point_query.clone().filter(|point_query| point_query.is_current(catalog, transaction))
@@ -292,13 +291,4 @@ impl Prepared {
         let (needed, s) = (self.parameters, if self.parameters == 1 { "" } else { "s" });
         Err(Error::invalid(format!("the statement has {needed} parameter{s}, but {given} values are given")))
     }
-}
-
-/// Whether the columns of `plan` take values of the types that were declared for its parameters. Where they do not, the planner
-/// says so.
-fn takes_declared(plan: &PointQueryPlan, declared: &[Option<DataType>]) -> bool {
-    declared.iter().zip(plan.parameters().unwrap_or_default()).all(|(declared, taken)| {
-        let declared = declared.as_ref().and_then(|declared| types::column_type(declared).ok());
-        declared.zip(*taken).is_none_or(|(declared, taken)| is_taken(&declared.arrow(), &taken.arrow()))
-    })
 }

@@ -19,7 +19,7 @@ async fn filled(threads: usize) -> Session {
             &mut session,
             &format!(
                 "INSERT INTO {table} SELECT i, nullif(i % 7 + {first}, 5), 'text ' || i % 5 + {first}, (i % 6 + {first}) / 2.0, \
-                 CASE i % 4 WHEN 0 THEN 'NaN' WHEN 1 THEN -0.0 WHEN 2 THEN 0 ELSE i % 3 + {first} END, i % 3 + {first} \
+                 CASE i % 4 WHEN 0 THEN 'NaN'::float WHEN 1 THEN -0.0 WHEN 2 THEN 0 ELSE i % 3 + {first} END, i % 3 + {first} \
                  FROM generate_series(1, {rows}) AS g (i)"
             ),
         )

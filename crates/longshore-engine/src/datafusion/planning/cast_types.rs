@@ -73,8 +73,8 @@ fn becomes_written(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Whether a column of the type `to` takes values of the type `from`; also where nothing is known of the types.
-pub(crate) fn is_taken(from: &DataType, to: &DataType) -> bool {
+/// Whether a column takes values of a type; also where nothing is known of the types.
+fn is_taken(from: &DataType, to: &DataType) -> bool {
     match (kind(from), kind(to)) {
         (Some(Kind::Array), Some(Kind::Array)) => match (element(from), element(to)) {
             (Some(from), Some(to)) => becomes_assigned(from, to),

@@ -277,25 +277,3 @@ async fn what_is_not_understood_goes_through_the_planner() {
         assert!(prepared.point_query.is_none(), "{sql} does not go through the planner");
     }
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn columns_take_declared_types_as_the_planner_says() {
-    let (boolean, integer, bigint, text, double) = (16, 23, 20, 25, 701);
-    let mut session = Database::open(Config { threads: 1, ..Config::default() }).expect("a database opens").session();
-    run(&mut session, "CREATE TABLE taken (k INT PRIMARY KEY, b BOOLEAN, n INT, s TEXT, d DATE)").await;
-    for (sql, oid, value, expected) in [
-        ("INSERT INTO taken (k, b) VALUES (1, $1)", integer, Datum::I32(1), Some("42804")),
-        ("INSERT INTO taken (k, n) VALUES (2, $1)", text, Datum::Text("7"), Some("42804")),
-        ("INSERT INTO taken (k, d) VALUES (3, $1)", bigint, Datum::I64(7), Some("42804")),
-        ("INSERT INTO taken (k, n) VALUES (4, $1)", boolean, Datum::Bool(true), Some("42804")),
-        ("INSERT INTO taken (k, n) VALUES (5, $1)", bigint, Datum::I64(7), None),
-        ("INSERT INTO taken (k, n) VALUES (6, $1)", double, Datum::F64(7.0), None),
-        ("INSERT INTO taken (k, s) VALUES (7, $1)", boolean, Datum::Bool(true), None),
-        ("UPDATE taken SET b = $1 WHERE k = 7", integer, Datum::I32(1), Some("42804")),
-        ("UPDATE taken SET n = $1 WHERE k = 7", bigint, Datum::I64(7), None),
-    ] {
-        let prepared = session.prepare_typed(sql, &[oid]).expect(sql);
-        let done = session.execute_prepared(&prepared, &[value]).await;
-        assert_eq!(done.err().map(|error| error.kind().sqlstate()), expected, "{sql}");
-    }
-}
