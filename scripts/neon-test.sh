@@ -44,7 +44,7 @@ export LONGSHORE_TEST_SHARE=8
 "$rustc" --version
 emulated() {
     # Most of the time goes into compiling the tests, not into running them.
-    local package config=()
+    local package config=(--config profile.dev.debug=false)
     for package in longshore-csv longshore-storage; do
         config+=(--config "profile.dev.package.$package.opt-level=1")
     done

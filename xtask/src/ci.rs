@@ -41,6 +41,9 @@ pub(crate) enum Outcome {
 /// The crates below the engine: they build without DataFusion, in seconds.
 pub(crate) const LOW_CRATES: [&str; 4] = ["longshore-csv", "longshore-storage", "longshore-format", "longshore-load"];
 
+/// For steps that compile much and run little: reports name functions, and no lines. Leave it out to look into one of them.
+pub(crate) const WITHOUT_LINES: [&str; 2] = ["--config", "profile.dev.debug=false"];
+
 type Run = fn() -> Result<Outcome, String>;
 
 struct Step {
@@ -72,7 +75,7 @@ struct Came {
 const FAST_SHARE: &str = "10";
 
 /// The same of a whole run, whose seeds are the same each time; `cargo test --workspace` tries all.
-const SHARE: &str = "3";
+const SHARE: &str = "5";
 
 /// Steps that are left out where those before them have taken very long: on a slow machine a run must still come to its end.
 const IF_THERE_IS_TIME: [&str; 3] = ["neon", "fuzz", "demo"];

@@ -4,7 +4,7 @@
 //! what a contended lock of the library puts in order passes for a race. So a feature takes locks that are compiled with
 //! the tests, and `threads.supp` names the rest of what is reported wrongly: the fence of `Arc`, the ends of scopes.
 
-use super::Outcome;
+use super::{Outcome, WITHOUT_LINES};
 use crate::shell::{cargo, root, run, target};
 
 /// Tests of the storage whose threads meet in its own locks only.
@@ -16,6 +16,7 @@ pub(super) fn step() -> Result<Outcome, String> {
     }
     // Most of the time goes into compiling the tests, not into running them.
     let mut test = cargo(&["--config", "profile.dev.package.longshore-storage.opt-level=1"]);
+    test.args(WITHOUT_LINES);
     test.args(["test", "--locked"]);
     test.args(["--package", "longshore-storage", "--features", "sanitize-threads"]);
     // With an explicit target the flags reach no build script.
@@ -26,7 +27,7 @@ pub(super) fn step() -> Result<Outcome, String> {
     let suppressions = root().join("xtask/src/ci/threads.supp");
     test.env("TSAN_OPTIONS", format!("suppressions={} history_size=4", suppressions.display()));
     // Of random appends and histories, a part: each access is followed.
-    test.env("LONGSHORE_TEST_SHARE", "3");
+    test.env("LONGSHORE_TEST_SHARE", "6");
     run(&mut test)?;
     Ok(Outcome::Passed)
 }

@@ -4,8 +4,8 @@ use longshore_engine::{Config, Session};
 
 use crate::query_support::{ok, open};
 
-/// Rows of the table `large`; `small` has a quarter. All pairs of equal keys would be tens of millions.
-const ROWS: usize = 24_000;
+/// Rows of the table `large`; `small` has a quarter. All pairs of equal keys would be millions.
+const ROWS: usize = 12_000;
 
 async fn filled(threads: usize) -> Session {
     let mut session = open(Config { threads, ..Config::default() }).session();
@@ -42,6 +42,8 @@ fn queries(a: &str, b: &str, columns: &[&str]) -> Vec<(String, String)> {
         "NOT EXISTS (SELECT 1 FROM {b} AS b WHERE {equal})",
         "EXISTS (SELECT 1 FROM {b} AS b WHERE {equal}) OR a.id % 5 = 0",
         "NOT EXISTS (SELECT 1 FROM {b} AS b WHERE {equal} AND b.id % 2 = 0)",
+        "EXISTS (SELECT 1 FROM {b} AS b WHERE {equal} AND b.id % 2 < a.id % 3)",
+        "NOT EXISTS (SELECT 1 FROM {b} AS b WHERE b.n < a.n + a.id % 2)",
     ];
     let query = |condition: &str, b: &str| {
         let condition = condition.replace("{outer}", &outer).replace("{list}", &list).replace("{equal}", &equal);

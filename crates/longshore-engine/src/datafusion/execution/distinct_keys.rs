@@ -1,13 +1,14 @@
-//! Semi and anti joins look at each key of their inner side once.
+//! Semi and anti joins look once at rows of their inner side that are alike.
 //!
 //! `WHERE a.country IN (SELECT country FROM b)` asks whether there is such a row. `DataFusion`'s hash join looks at all of them: at
-//! each pair of rows with the same key, though it gives none. Where keys come again and again on both sides, these are many more
-//! than there are rows. So there the keys of the inner side are grouped before. They are as a partial aggregate groups them, which
-//! stops where it sees that few keys come again. Not here: joins with a further condition, which must see all pairs.
+//! each pair of rows with the same key, though it gives none; joins without a key look at all pairs. Where keys come again and again
+//! on both sides, these are many more than there are rows. So there the rows of the inner side are grouped before, by what the
+//! join looks at: its keys, and the columns of its condition. They are as a partial aggregate groups them, which stops where it sees
+//! that few are alike.
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::Schema;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{JoinSide, JoinType, Result, Statistics};
@@ -15,7 +16,8 @@ use datafusion::physical_expr::PhysicalExprRef;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
-use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::joins::utils::{JoinFilter, JoinOnRef};
+use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder};
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 
 /// Pairs for each row of both sides from which on keys are grouped: to group a row takes as long as some pairs.
@@ -25,49 +27,94 @@ const PAIRS_MIN: usize = 1_000_000;
 
 type Plan = Arc<dyn ExecutionPlan>;
 
-/// The same plan, whose semi and anti joins group the keys of their inner side where these come again and again.
+/// The same plan, whose semi and anti joins group the rows of their inner side where these come again and again.
 pub(in crate::datafusion) fn with_distinct_keys(plan: Plan) -> Result<Plan> {
     plan.transform_up(|node| {
-        Ok(match node.downcast_ref::<HashJoinExec>().map(over_distinct_keys).transpose()?.flatten() {
-            Some(join) => Transformed::yes(join),
-            None => Transformed::no(node),
-        })
+        let grouped = if let Some(join) = node.downcast_ref::<HashJoinExec>() {
+            hash_join(join)?
+        } else if let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() {
+            nested_loop_join(join)?
+        } else {
+            None
+        };
+        Ok(grouped.map_or_else(|| Transformed::no(node), Transformed::yes))
     })
     .map(|transformed| transformed.data)
 }
 
-/// The join over grouped keys; `None` where it stays as it is.
-fn over_distinct_keys(join: &HashJoinExec) -> Result<Option<Plan>> {
-    let Some(inner) = inner_side(join.join_type()).filter(|_| join.filter().is_none()) else { return Ok(None) };
-    if !has_many_pairs(join)? {
+/// The join over grouped rows; `None` where it stays as it is.
+fn hash_join(join: &HashJoinExec) -> Result<Option<Plan>> {
+    let Some(inner) = inner_side(join.join_type()) else { return Ok(None) };
+    if !has_many_pairs(join.left(), join.right(), join.on())? {
         return Ok(None);
     }
-    let (mut left, mut right) = (Arc::clone(join.left()), Arc::clone(join.right()));
-    let input = if inner == JoinSide::Left { &mut left } else { &mut right };
-    let schema = input.schema();
-    let (mut keys, mut on, mut fields) = (Vec::new(), join.on().to_vec(), Vec::new());
+    let (mut on, mut looked_at) = (join.on().to_vec(), Vec::new());
     for (left, right) in &mut on {
         let key = if inner == JoinSide::Left { left } else { right };
-        let (at, name) = (keys.len(), format!("key_{}", keys.len()));
-        fields.push(SortField::new(key.data_type(&schema)?));
-        let grouped = Arc::new(Column::new(&name, at));
-        keys.push((std::mem::replace(key, grouped), name));
+        let grouped = Arc::new(Column::new(&name(looked_at.len()), looked_at.len()));
+        looked_at.push(std::mem::replace(key, grouped));
     }
-    if !RowConverter::supports_fields(&fields) {
-        return Ok(None);
-    }
-    let groups = PhysicalGroupBy::new_single(keys);
-    *input = Arc::new(AggregateExec::try_new(
-        AggregateMode::Partial,
-        groups,
-        Vec::new(),
-        Vec::new(),
-        Arc::clone(input),
-        schema,
-    )?);
+    let input = if inner == JoinSide::Left { join.left() } else { join.right() };
+    let filter = join.filter().map(|filter| over_groups(filter, (inner, input.schema()), &mut looked_at));
+    let Some((left, right)) = grouped(join.left(), join.right(), inner, looked_at)? else { return Ok(None) };
     // The filter that scans of the right side take from the keys of the left one names columns that are no longer there.
     let builder = if inner == JoinSide::Right { join.builder().reset_state() } else { join.builder() };
-    builder.with_on(on).with_new_children(vec![left, right])?.recompute_properties().build_exec().map(Some)
+    let builder = builder.with_on(on).with_filter(filter).with_new_children(vec![left, right])?;
+    builder.recompute_properties().build_exec().map(Some)
+}
+
+/// The join over grouped rows; `None` where it stays as it is.
+fn nested_loop_join(join: &NestedLoopJoinExec) -> Result<Option<Plan>> {
+    let (Some(inner), Some(filter)) = (inner_side(join.join_type()), join.filter()) else { return Ok(None) };
+    if !has_many_pairs(join.left(), join.right(), &[])? {
+        return Ok(None);
+    }
+    let mut looked_at = Vec::new();
+    let input = if inner == JoinSide::Left { join.left() } else { join.right() };
+    let filter = over_groups(filter, (inner, input.schema()), &mut looked_at);
+    let Some((left, right)) = grouped(join.left(), join.right(), inner, looked_at)? else { return Ok(None) };
+    let builder = NestedLoopJoinExecBuilder::new(left, right, *join.join_type()).with_filter(Some(filter));
+    Ok(Some(Arc::new(builder.with_projection_ref(join.projection().clone()).build()?)))
+}
+
+/// The condition over rows whose columns are those that are `looked_at`, to which it adds its own.
+fn over_groups(
+    filter: &JoinFilter,
+    (inner, schema): (JoinSide, SchemaRef),
+    looked_at: &mut Vec<PhysicalExprRef>,
+) -> JoinFilter {
+    let mut columns = filter.column_indices().to_vec();
+    for column in columns.iter_mut().filter(|column| column.side == inner) {
+        looked_at.push(Arc::new(Column::new(schema.field(column.index).name(), column.index)));
+        column.index = looked_at.len() - 1;
+    }
+    JoinFilter::new(Arc::clone(filter.expression()), columns, Arc::clone(filter.schema()))
+}
+
+/// Both sides, the inner one grouped by what is looked at; `None` where that cannot be.
+fn grouped(
+    left: &Plan,
+    right: &Plan,
+    inner: JoinSide,
+    looked_at: Vec<PhysicalExprRef>,
+) -> Result<Option<(Plan, Plan)>> {
+    let input = if inner == JoinSide::Left { left } else { right };
+    let schema = input.schema();
+    let fields =
+        looked_at.iter().map(|expr| expr.data_type(&schema).map(SortField::new)).collect::<Result<Vec<_>>>()?;
+    if looked_at.is_empty() || !RowConverter::supports_fields(&fields) {
+        return Ok(None);
+    }
+    let named = looked_at.into_iter().enumerate().map(|(at, expr)| (expr, name(at)));
+    let groups = PhysicalGroupBy::new_single(named.collect());
+    let (none, no_filters) = (Vec::new(), Vec::new());
+    let input = AggregateExec::try_new(AggregateMode::Partial, groups, none, no_filters, Arc::clone(input), schema)?;
+    let grouped: Plan = Arc::new(input);
+    Ok(Some(if inner == JoinSide::Left { (grouped, Arc::clone(right)) } else { (Arc::clone(left), grouped) }))
+}
+
+fn name(at: usize) -> String {
+    format!("key_{at}")
 }
 
 /// The side of which the join gives no rows.
@@ -80,17 +127,16 @@ fn inner_side(join_type: &JoinType) -> Option<JoinSide> {
 }
 
 /// Whether there are many more pairs of rows with equal keys than rows, as far as is known.
-fn has_many_pairs(join: &HashJoinExec) -> Result<bool> {
+fn has_many_pairs(left: &Plan, right: &Plan, on: JoinOnRef<'_>) -> Result<bool> {
     let statistics = |plan: &Plan| StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new());
-    let (left, right) = (statistics(join.left())?, statistics(join.right())?);
-    let (Some(left_rows), Some(right_rows)) = (left.num_rows.get_value(), right.num_rows.get_value()) else {
+    let (of_left, of_right) = (statistics(left)?, statistics(right)?);
+    let (Some(left_rows), Some(right_rows)) = (of_left.num_rows.get_value(), of_right.num_rows.get_value()) else {
         return Ok(true);
     };
-    let keys = || join.on().iter();
-    let distinct = distinct(keys().map(|(key, _)| key), &left, &join.left().schema()).max(distinct(
-        keys().map(|(_, key)| key),
-        &right,
-        &join.right().schema(),
+    let distinct = distinct(on.iter().map(|(key, _)| key), &of_left, &left.schema()).max(distinct(
+        on.iter().map(|(_, key)| key),
+        &of_right,
+        &right.schema(),
     ));
     let pairs = left_rows.saturating_mul(*right_rows) / distinct.max(1);
     Ok(pairs > PAIRS_MIN && pairs / PAIRS_A_ROW > left_rows.saturating_add(*right_rows))
