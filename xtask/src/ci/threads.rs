@@ -4,7 +4,7 @@
 //! what a contended lock of the library puts in order passes for a race. So a feature takes locks that are compiled with
 //! the tests, and `threads.supp` names the rest of what is reported wrongly: the fence of `Arc`, the ends of scopes.
 
-use super::{Outcome, WITHOUT_LINES};
+use super::Outcome;
 use crate::shell::{cargo, root, run, target};
 
 /// Tests of the storage whose threads meet in its own locks only.
@@ -14,9 +14,9 @@ pub(super) fn step() -> Result<Outcome, String> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         return Ok(Outcome::Skipped("ThreadSanitizer is set up for x86-64 Linux only".to_owned()));
     }
-    // Most of the time goes into compiling the tests, not into running them.
+    // Most of the time goes into compiling the tests, not into running them. With lines: without them a report does not name the
+    // functions that were inlined, by which what is reported wrongly is known.
     let mut test = cargo(&["--config", "profile.dev.package.longshore-storage.opt-level=1"]);
-    test.args(WITHOUT_LINES);
     test.args(["test", "--locked"]);
     test.args(["--package", "longshore-storage", "--features", "sanitize-threads"]);
     // With an explicit target the flags reach no build script.
