@@ -85,7 +85,7 @@ int[]|{1,2}
 """
 
 # Each with the keys that it takes.
-OF_TYPE = [
+TYPED_STATEMENTS = [
     ("INSERT INTO typed VALUES (:k, :v)", "2000, 2000000000000000"),
     ("UPDATE typed SET v = :v WHERE id = :k", "1, 1000"),
     ("SELECT id + 0 FROM typed WHERE v = :v AND id = :k", "1, 1000"),
@@ -123,7 +123,7 @@ def compare_types(statements):
         server.sql(f"ALTER DATABASE {server.database} SET synchronous_commit = off")
     for line in TYPES.strip().splitlines():
         of_type, value = line.split("|", 1)
-        for statement, keys in OF_TYPE:
+        for statement, keys in TYPED_STATEMENTS:
             for server in statements.servers:
                 server.sql("DROP TABLE IF EXISTS typed")
                 server.sql(f"CREATE TABLE typed (id bigint PRIMARY KEY, v {of_type})")

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::arrow::datatypes::Schema;
 use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{JoinSide, JoinType, Result, Statistics};
@@ -50,12 +50,12 @@ fn hash_join(join: &HashJoinExec) -> Result<Option<Plan>> {
     }
     let (mut on, mut looked_at) = (join.on().to_vec(), Vec::new());
     for (left, right) in &mut on {
-        let key = if inner == JoinSide::Left { left } else { right };
+        let key = of_side(inner, left, right);
         let grouped = Arc::new(Column::new(&name(looked_at.len()), looked_at.len()));
         looked_at.push(std::mem::replace(key, grouped));
     }
-    let input = if inner == JoinSide::Left { join.left() } else { join.right() };
-    let filter = join.filter().map(|filter| over_groups(filter, (inner, input.schema()), &mut looked_at));
+    let schema = of_side(inner, join.left(), join.right()).schema();
+    let filter = join.filter().map(|filter| over_groups(filter, (inner, &schema), &mut looked_at));
     let Some((left, right)) = grouped(join.left(), join.right(), inner, looked_at)? else { return Ok(None) };
     // The filter that scans of the right side take from the keys of the left one names columns that are no longer there.
     let builder = if inner == JoinSide::Right { join.builder().reset_state() } else { join.builder() };
@@ -70,17 +70,17 @@ fn nested_loop_join(join: &NestedLoopJoinExec) -> Result<Option<Plan>> {
         return Ok(None);
     }
     let mut looked_at = Vec::new();
-    let input = if inner == JoinSide::Left { join.left() } else { join.right() };
-    let filter = over_groups(filter, (inner, input.schema()), &mut looked_at);
+    let schema = of_side(inner, join.left(), join.right()).schema();
+    let filter = over_groups(filter, (inner, &schema), &mut looked_at);
     let Some((left, right)) = grouped(join.left(), join.right(), inner, looked_at)? else { return Ok(None) };
     let builder = NestedLoopJoinExecBuilder::new(left, right, *join.join_type()).with_filter(Some(filter));
     Ok(Some(Arc::new(builder.with_projection_ref(join.projection().clone()).build()?)))
 }
 
-/// The condition over rows whose columns are those that are `looked_at`, to which it adds its own.
+/// The condition, where the columns of the inner side are those that are `looked_at`. Adds the columns that the condition takes.
 fn over_groups(
     filter: &JoinFilter,
-    (inner, schema): (JoinSide, SchemaRef),
+    (inner, schema): (JoinSide, &Schema),
     looked_at: &mut Vec<PhysicalExprRef>,
 ) -> JoinFilter {
     let mut columns = filter.column_indices().to_vec();
@@ -98,7 +98,7 @@ fn grouped(
     inner: JoinSide,
     looked_at: Vec<PhysicalExprRef>,
 ) -> Result<Option<(Plan, Plan)>> {
-    let input = if inner == JoinSide::Left { left } else { right };
+    let input = of_side(inner, left, right);
     let schema = input.schema();
     let fields =
         looked_at.iter().map(|expr| expr.data_type(&schema).map(SortField::new)).collect::<Result<Vec<_>>>()?;
@@ -107,12 +107,19 @@ fn grouped(
     }
     let named = looked_at.into_iter().enumerate().map(|(at, expr)| (expr, name(at)));
     let groups = PhysicalGroupBy::new_single(named.collect());
-    let (none, no_filters) = (Vec::new(), Vec::new());
-    let input = AggregateExec::try_new(AggregateMode::Partial, groups, none, no_filters, Arc::clone(input), schema)?;
+    let (no_aggregates, no_filters) = (Vec::new(), Vec::new());
+    let input =
+        AggregateExec::try_new(AggregateMode::Partial, groups, no_aggregates, no_filters, Arc::clone(input), schema)?;
     let grouped: Plan = Arc::new(input);
     Ok(Some(if inner == JoinSide::Left { (grouped, Arc::clone(right)) } else { (Arc::clone(left), grouped) }))
 }
 
+/// That of the two which is of this side.
+fn of_side<T>(side: JoinSide, left: T, right: T) -> T {
+    if side == JoinSide::Left { left } else { right }
+}
+
+/// What a column is called by which rows are grouped.
 fn name(at: usize) -> String {
     format!("key_{at}")
 }
@@ -133,20 +140,17 @@ fn has_many_pairs(left: &Plan, right: &Plan, on: JoinOnRef<'_>) -> Result<bool> 
     let (Some(left_rows), Some(right_rows)) = (of_left.num_rows.get_value(), of_right.num_rows.get_value()) else {
         return Ok(true);
     };
-    let distinct = distinct(on.iter().map(|(key, _)| key), &of_left, &left.schema()).max(distinct(
-        on.iter().map(|(_, key)| key),
-        &of_right,
-        &right.schema(),
-    ));
+    let distinct =
+        distinct(on.iter().map(|(key, _)| key), &of_left).max(distinct(on.iter().map(|(_, key)| key), &of_right));
     let pairs = left_rows.saturating_mul(*right_rows) / distinct.max(1);
     Ok(pairs > PAIRS_MIN && pairs / PAIRS_A_ROW > left_rows.saturating_add(*right_rows))
 }
 
 /// How many different keys there are at least, as far as statistics know columns; 1 where they do not.
-fn distinct<'a>(keys: impl Iterator<Item = &'a PhysicalExprRef>, statistics: &Statistics, schema: &Schema) -> usize {
+fn distinct<'a>(keys: impl Iterator<Item = &'a PhysicalExprRef>, statistics: &Statistics) -> usize {
     let of_key = |key: &PhysicalExprRef| {
-        let column = key.downcast_ref::<Column>().filter(|column| column.index() < schema.fields().len())?;
-        statistics.column_statistics.get(column.index())?.distinct_count.get_value().copied()
+        let column = key.downcast_ref::<Column>()?.index();
+        statistics.column_statistics.get(column)?.distinct_count.get_value().copied()
     };
     keys.filter_map(of_key).max().unwrap_or(1)
 }

@@ -161,7 +161,7 @@ mod tests {
     use super::super::workers::Pool;
     use super::*;
 
-    /// How long a join may go on: a batch of pairs takes milliseconds, all pairs hours.
+    /// How long a join may go on behind the stream of its rows. All pairs take far longer.
     const PATIENCE: Duration = Duration::from_secs(20);
 
     async fn plan(sql: &str, prefers_hash: bool) -> Arc<dyn ExecutionPlan> {
