@@ -22,7 +22,8 @@ pub(super) fn step() -> Result<Outcome, String> {
         return Ok(Outcome::Skipped("fuzzing is set up for x86-64 Linux only".to_owned()));
     }
     if !is_installed("cargo-fuzz", "--version") {
-        run(&mut cargo(&["install", "--locked", "cargo-fuzz"]))?;
+        // Not optimised: it does little but call cargo.
+        run(&mut cargo(&["install", "--locked", "--debug", "cargo-fuzz"]))?;
     }
     let with_server = std::env::var_os("LONGSHORE_FUZZ_SERVER").is_some();
     let features: &[&str] = if with_server { &["--features", "server"] } else { &[] };
