@@ -217,3 +217,32 @@ def test_parameters_have_the_types_of_where_they_stand():
             assert found == (True if expected is None else expected), sql
 
     run(work)
+
+
+def test_a_pool_hands_connections_out_again_and_again():
+    async def work():
+        async with asyncpg.create_pool(**ADDRESS, min_size=1, max_size=2) as pool:
+            for n in range(5):
+                async with pool.acquire() as connection:
+                    await connection.execute("SET work_mem = '8MB'")
+                    assert await connection.fetchval("SELECT $1::int + 1", n) == n + 1
+            return await pool.fetchval("SELECT count(*) FROM pg_listening_channels()")
+
+    assert asyncio.run(work()) == 0
+
+
+def test_listeners_are_told():
+    async def work():
+        hears, says = await asyncpg.connect(**ADDRESS), await asyncpg.connect(**ADDRESS)
+        told = asyncio.Queue()
+        await hears.add_listener("jobs", lambda connection, pid, channel, payload: told.put_nowait((pid, channel, payload)))
+        async with says.transaction():
+            await says.execute("SELECT pg_notify($1, $2)", "jobs", "grüße")
+            assert told.empty()
+        heard = await asyncio.wait_for(told.get(), 10)
+        pid = says.get_server_pid()
+        await says.close()
+        await hears.close()
+        return heard == (pid, "jobs", "grüße")
+
+    assert asyncio.run(work())

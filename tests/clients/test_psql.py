@@ -69,3 +69,9 @@ def test_pgbench(mode):
         "(SELECT sum(tbalance) FROM pgbench_tellers) = (SELECT sum(bbalance) FROM pgbench_branches)"
     ).stdout
     assert sums.strip() == "t|t"
+
+
+@needs_psql
+def test_notifications_are_shown():
+    out = psql("LISTEN jobs;\nNOTIFY jobs, 'done';\n").stdout
+    assert 'Asynchronous notification "jobs" with payload "done" received from server process with PID' in out

@@ -306,3 +306,20 @@ def test_named_cursors(connection):
             assert own.execute("SELECT name, is_holdable FROM pg_cursors").fetchall() == [("holds", True)]
         with pytest.raises(errors.InvalidCursorName):
             own.execute("FETCH holds")
+
+
+def test_notifications(connection):
+    with psycopg.connect(DSN, autocommit=True) as hears:
+        hears.execute("LISTEN jobs")
+        with connection.transaction():
+            connection.execute("NOTIFY jobs, 'one'")
+            connection.execute("SELECT pg_notify('jobs', %s)", ["two"])
+            assert list(hears.notifies(timeout=0.2)) == []
+        told = list(hears.notifies(timeout=10, stop_after=2))
+        assert [(one.channel, one.payload, one.pid) for one in told] == [
+            ("jobs", "one", connection.info.backend_pid),
+            ("jobs", "two", connection.info.backend_pid),
+        ]
+        hears.execute("UNLISTEN *")
+        connection.execute("NOTIFY jobs")
+        assert list(hears.notifies(timeout=0.2)) == []

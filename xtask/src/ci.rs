@@ -2,7 +2,7 @@
 //!
 //! The order is cheapest first, and the steps share target folders so that DataFusion is compiled once. Clippy and the
 //! documentation alone would compile it once more, to metadata: in a first build of all, they run as the tests are compiled.
-//! Sanitizer, emulator and fuzzer build only the crates below the engine, each in a folder of its own under `target/`. Behind
+//! Sanitizers and emulator build only the crates below the engine, each in a folder of its own under `target/`. Behind
 //! the tests, two steps at a time run beside each other.
 
 mod absence;
@@ -52,16 +52,23 @@ struct Step {
     run: Run,
     /// What `--fast` runs of it, if anything.
     fast: Option<Run>,
+    /// Whether it runs only where it is named.
+    is_named: bool,
 }
 
 /// A step that `--fast` leaves out: it runs beside others of its kind.
 const fn slow(name: &'static str, about: &'static str, run: Run) -> Step {
-    Step { name, about, run, fast: None }
+    Step { name, about, run, fast: None, is_named: false }
 }
 
 /// A step that `--fast` runs as well, perhaps less of it. It runs alone: it builds what others use, or keeps every core busy.
 const fn fast(name: &'static str, about: &'static str, run: Run, fast: Run) -> Step {
-    Step { name, about, run, fast: Some(fast) }
+    Step { name, about, run, fast: Some(fast), is_named: false }
+}
+
+/// A step that runs only where it is named: it takes long and finds little that others do not.
+const fn named(name: &'static str, about: &'static str, run: Run) -> Step {
+    Step { name, about, run, fast: None, is_named: true }
 }
 
 /// What came of a step.
@@ -78,7 +85,7 @@ const FAST_SHARE: &str = "10";
 const SHARE: &str = "5";
 
 /// Steps that are left out where those before them have taken very long: on a slow machine a run must still come to its end.
-const IF_THERE_IS_TIME: [&str; 3] = ["neon", "fuzz", "demo"];
+const IF_THERE_IS_TIME: [&str; 2] = ["neon", "demo"];
 const TIME_MAX: Duration = Duration::from_mins(76);
 
 const STEPS: &[Step] = &[
@@ -98,9 +105,10 @@ const STEPS: &[Step] = &[
     slow("python", "the Python package, its types and its tests", python::step),
     slow("doc", "documentation of the libraries, warnings denied", lints::doc),
     slow("book", "the book is built without a warning", book::step),
-    slow("neon", "csv and storage on emulated ARM", neon::step),
-    slow("fuzz", "each fuzz target for a while", fuzz::step),
+    slow("neon", "csv on emulated ARM; storage compiles for it", neon::step),
     slow("demo", "the demo at scale 0.01 under each kernel of this machine", demo::step),
+    // What its targets check, tests check with random bytes.
+    named("fuzz", "each fuzz target for a while", fuzz::step),
 ];
 
 /// Runs the steps that the arguments ask for.
@@ -111,8 +119,12 @@ const STEPS: &[Step] = &[
 pub(crate) fn main(arguments: &[&str]) -> Result<(), String> {
     let Some(mut steps) = select(arguments)? else {
         for step in STEPS {
-            let fast = if step.fast.is_some() { " (also --fast)" } else { "" };
-            println!("{:10} {}{fast}", step.name, step.about);
+            let when = match (step.fast.is_some(), step.is_named) {
+                (true, _) => " (also --fast)",
+                (false, true) => " (only by its name)",
+                (false, false) => "",
+            };
+            println!("{:10} {}{when}", step.name, step.about);
         }
         return Ok(());
     };
@@ -186,7 +198,7 @@ fn line(came: &Came) -> String {
 
 /// The steps to run, and what of them; `None` to list them.
 fn select(arguments: &[&str]) -> Result<Option<Vec<(&'static Step, Run)>>, String> {
-    let mut steps: Vec<&'static Step> = STEPS.iter().collect();
+    let mut steps: Vec<&'static Step> = STEPS.iter().filter(|step| !step.is_named).collect();
     let mut named = Vec::new();
     let mut is_fast = false;
     let mut rest = arguments.iter();
@@ -196,8 +208,11 @@ fn select(arguments: &[&str]) -> Result<Option<Vec<(&'static Step, Run)>>, Strin
             "--fast" => is_fast = true,
             "--from" => {
                 let name = rest.next().ok_or("--from needs the name of a step")?;
-                let first = find(name)?.name;
-                steps = steps.into_iter().skip_while(|step| step.name != first).collect();
+                let first = find(name)?;
+                if first.is_named {
+                    return Err(format!("{name} runs only by its name: cargo xtask ci {name}"));
+                }
+                steps = steps.into_iter().skip_while(|step| step.name != first.name).collect();
             }
             name => named.push(find(name)?),
         }
@@ -275,7 +290,7 @@ mod tests {
         let of = |arguments: &[&str]| select(arguments).expect("valid").expect("steps");
         let mut all = of(&[]);
         assert!(beside_compiler(&mut all));
-        assert_eq!(all.len(), STEPS.len() - 2);
+        assert_eq!(all.len(), names(&[]).len() - 2);
         assert!(!beside_compiler(&mut of(&["--fast"])));
         assert!(!beside_compiler(&mut of(&["clippy", "doc"])));
         assert!(!beside_compiler(&mut of(&["test"])));
@@ -283,8 +298,9 @@ mod tests {
 
     #[test]
     fn steps_are_selected() {
-        assert_eq!(names(&[]).len(), STEPS.len());
-        assert_eq!(names(&["--from", "fuzz"]), ["fuzz", "demo"]);
+        assert!(!names(&[]).contains(&"fuzz"));
+        assert_eq!(names(&["fuzz"]), ["fuzz"]);
+        assert_eq!(names(&["--from", "neon"]), ["neon", "demo"]);
         assert_eq!(names(&["doc", "tidy"]), ["doc", "tidy"]);
         assert!(names(&["--fast"]).contains(&"test"));
         assert!(!names(&["--fast"]).contains(&"fuzz"));

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use futures::TryStreamExt as _;
-use longshore_engine::{Config, Database, Error, Outcome, Report, Session};
+use longshore_engine::{Config, Database, Error, Notification, Outcome, Report, Session};
 
 use crate::args::RunOptions;
 use crate::human;
@@ -212,6 +212,20 @@ impl Runner {
         }
         if self.timing {
             note(&format!("Time: {:.3} ms", seconds * 1e3));
+        }
+        self.show_notifications()
+    }
+
+    /// Writes what other sessions have told by channels, once no transaction is open.
+    fn show_notifications(&self) -> Result<(), Failure> {
+        if self.session.is_in_transaction() {
+            return Ok(());
+        }
+        for Notification { channel, payload, pid } in self.session.activity().inbox().take() {
+            let with = if payload.is_empty() { String::new() } else { format!(" with payload \"{payload}\"") };
+            let text =
+                format!("Asynchronous notification \"{channel}\"{with} received from server process with PID {pid}.\n");
+            self.show_text(&text)?;
         }
         Ok(())
     }

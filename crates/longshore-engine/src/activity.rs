@@ -23,6 +23,7 @@ pub use statements::{StatementEntry, Statements};
 pub(crate) use temp_files::TempFiles;
 
 use crate::catalog::RoleId;
+use crate::notifications::{Channels, Inbox};
 
 /// All sessions of a database, by their numbers.
 #[derive(Debug)]
@@ -32,6 +33,7 @@ pub(crate) struct Activities {
     begun: AtomicU64,
     statements: Statements,
     temp_files: Arc<TempFiles>,
+    channels: Channels,
     /// When the database was opened, in microseconds since 1970-01-01 UTC.
     since: i64,
 }
@@ -43,6 +45,7 @@ impl Default for Activities {
             begun: AtomicU64::new(0),
             statements: Statements::default(),
             temp_files: Arc::default(),
+            channels: Channels::default(),
             since: now(),
         }
     }
@@ -76,6 +79,7 @@ pub struct Activity {
     transaction: AtomicU64,
     doing: Mutex<Doing>,
     copying: Mutex<Option<CopyProgress>>,
+    inbox: Arc<Inbox>,
 }
 
 /// Where a session's statements come from, and how it is told to stop.
@@ -150,6 +154,7 @@ impl Activities {
             transaction: AtomicU64::new(0),
             doing: Mutex::default(),
             copying: Mutex::default(),
+            inbox: Arc::default(),
         });
         sessions.all.insert(pid, Arc::clone(&activity));
         Entered { activity, of: Arc::clone(self) }
@@ -173,6 +178,11 @@ impl Activities {
     /// What went to temporary files.
     pub(crate) fn temp_files(&self) -> &Arc<TempFiles> {
         &self.temp_files
+    }
+
+    /// By which its sessions tell each other something.
+    pub(crate) fn channels(&self) -> &Channels {
+        &self.channels
     }
 
     /// When the database was opened, in microseconds since 1970-01-01 UTC.
@@ -199,6 +209,7 @@ impl Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
+        self.of.channels.leave(self.activity.pid, &self.activity.inbox);
         lock(&self.of.sessions).all.remove(&self.activity.pid);
     }
 }
@@ -208,6 +219,12 @@ impl Activity {
     #[must_use]
     pub fn pid(&self) -> i32 {
         self.pid
+    }
+
+    /// What it was told by channels that it listens to, and its client has not taken yet.
+    #[must_use]
+    pub fn inbox(&self) -> &Arc<Inbox> {
+        &self.inbox
     }
 
     /// Where it comes from, once that was told.

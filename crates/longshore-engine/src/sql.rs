@@ -38,6 +38,7 @@ mod merge;
 pub(crate) mod named_arguments;
 pub(crate) mod names;
 pub(crate) mod normalized;
+pub(crate) mod notifications;
 pub(crate) mod numbers;
 pub(crate) mod objects;
 pub(crate) mod oid_casts;
@@ -99,6 +100,7 @@ use cursors::CursorStatement;
 use dialect::LongshoreDialect;
 use domain::DomainStatement;
 use grants::PrivilegeStatement;
+use notifications::NotificationStatement;
 use objects::ObjectStatement;
 use options::shown_place;
 use pivot::PivotStatement;
@@ -146,6 +148,8 @@ pub(crate) enum Parsed {
     SchemaElements(SchemaElements),
     /// SET CONSTRAINTS.
     SetConstraints(SetConstraints),
+    /// LISTEN, UNLISTEN and NOTIFY.
+    Notification(NotificationStatement),
     /// What there is to say of roles.
     Role(Box<RoleStatement>),
     /// SET ROLE and SET SESSION AUTHORIZATION.
@@ -331,6 +335,7 @@ fn write_out_parts(parsed: &mut Parsed) -> Result<(), Error> {
         | Parsed::Pivot(_)
         | Parsed::SchemaElements(_)
         | Parsed::SetConstraints(_)
+        | Parsed::Notification(_)
         | Parsed::Role(_)
         | Parsed::Identity(_)
         | Parsed::Privilege(_)
@@ -378,6 +383,8 @@ fn parse_one(parser: &mut Parser) -> Result<Parsed, Error> {
         Parsed::Object(Box::new(statement))
     } else if let Some(statement) = set_constraints::statement(parser)? {
         Parsed::SetConstraints(statement)
+    } else if let Some(statement) = notifications::statement(parser)? {
+        Parsed::Notification(statement)
     } else if let Some(statement) = domain::statement(parser)? {
         Parsed::Domain(Box::new(statement))
     } else {
@@ -411,39 +418,4 @@ pub(crate) fn is_change(query: &ast::Query) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn syntax_errors_say_where() {
-        for (sql, expected) in [
-            ("SELEC 1", "syntax error at line 1, column 1: expected an SQL statement, found SELEC"),
-            ("SELECT 1 +", "syntax error: expected an expression, found the end"),
-            ("SELECT 'abc", "syntax error at line 1, column 8: Unterminated string literal"),
-            ("SELECT a b c", "the statement should end before \"c\" at line 1, column 12"),
-        ] {
-            assert_eq!(parse(sql).map(|_| ()).unwrap_err().to_string(), expected, "{sql}");
-        }
-    }
-
-    #[test]
-    fn text_without_a_statement_is_empty() {
-        for sql in ["", "  \n", "-- remark", "/* remark */ ;; ", ";"] {
-            assert!(matches!(parse(sql), Ok(Parsed::Empty)), "{sql:?}");
-        }
-    }
-
-    #[test]
-    fn what_follows_a_statement_is_refused_with_its_place() {
-        let message = parse("SELECT 1; SELECT 2").map(|_| ()).unwrap_err().to_string();
-        assert!(message.contains("another one begins with \"SELECT\""), "{message}");
-        let message = parse("COPY t FROM 'f' bogus").map(|_| ()).unwrap_err().to_string();
-        assert!(message.contains("BOGUS"), "{message}");
-    }
-
-    #[test]
-    fn deep_nesting_is_an_error_not_a_crash() {
-        let sql = format!("SELECT {}1{}", "(".repeat(5000), ")".repeat(5000));
-        assert!(parse(&sql).is_err());
-    }
-}
+mod tests;

@@ -32,6 +32,7 @@ mod lock_table;
 mod merge;
 mod nature;
 mod new_folder;
+mod notifications;
 mod object_locks;
 mod objects;
 mod of_session;
@@ -366,6 +367,7 @@ async fn execute_in(context: &Context<'_>, streams: &mut Streams, parsed: Parsed
         Parsed::Summarize(query) => Box::pin(summarize::summarize(context, query)).await,
         Parsed::Pivot(statement) => Box::pin(pivot::pivot(context, *statement)).await,
         Parsed::SetConstraints(set) => foreign::set_constraints(context, set.constraints.as_deref(), set.deferred),
+        Parsed::Notification(statement) => notifications::run(context, &statement),
         Parsed::Role(statement) => roles::run(context, &statement),
         Parsed::Privilege(statement) => Box::pin(grants::run(context, &statement)).await,
         Parsed::Identity(_) => Err(Error::internal("who a session acts as is no matter of a transaction")),

@@ -13,6 +13,7 @@ mod last_numbers;
 mod lookup;
 mod modes;
 mod nature;
+mod notifications;
 mod object_locks;
 mod random_numbers;
 mod registered;
@@ -45,6 +46,7 @@ use longshore_storage::{
 pub(crate) use modes::{Level, Modes};
 pub(crate) use nature::Nature;
 use nature::check_access;
+use notifications::Said;
 pub(crate) use object_locks::RELATIONS;
 pub(crate) use random_numbers::RandomNumbers;
 pub(crate) use registered::{Registered, RegisteredRows};
@@ -79,6 +81,7 @@ pub(crate) struct StatementTransaction {
     /// ask, and a look at the clock is a good part of what the shortest ones take.
     began: OnceLock<i64>,
     restarts: Restarts,
+    said: Said,
     /// Whether the user wants nothing to be changed.
     forbids_changes: AtomicBool,
     /// Whether it may have taken numbers of sequences.
@@ -121,6 +124,7 @@ impl StatementTransaction {
             time: Arc::clone(time),
             began: OnceLock::new(),
             restarts: Restarts::default(),
+            said: Said::default(),
             forbids_changes: AtomicBool::new(forbids_changes),
             took_numbers: AtomicBool::new(false),
             frozen: Frozen::default(),
@@ -148,6 +152,7 @@ impl StatementTransaction {
             time: Arc::clone(&self.time),
             began: self.began.clone(),
             restarts: self.restarts.take(),
+            said: self.said.take(),
             forbids_changes: AtomicBool::new(self.forbids_changes.load(Ordering::Relaxed)),
             took_numbers: AtomicBool::new(self.took_numbers()),
             frozen: Frozen::default(),
@@ -206,10 +211,10 @@ impl StatementTransaction {
         let Some(transaction) = transaction else { return Err(Error::internal("the transaction has ended")) };
         let commit = |transaction: Transaction| transaction.commit_unless(&|| control.is_cancelled());
         let commit = |transaction| self.restarts.commit(transaction, commit);
-        let committed = match definitions {
+        let committed = self.commit_said(|| match definitions {
             Some(definitions) => definitions.publish(transaction, commit),
             None => commit(transaction),
-        };
+        });
         committed.inspect_err(|_| self.restarts.undo(0))
     }
 

@@ -104,8 +104,14 @@ impl Connection {
                 self.wire.rest();
                 let is_in_transaction = self.session.is_in_transaction();
                 let idle_max = self.session.idle_in_transaction_session_timeout().filter(|_| is_in_transaction);
+                // In a transaction it hears nothing, as a client of PostgreSQL.
+                let (hears, inbox) = (!is_in_transaction && !self.skips, Arc::clone(self.session.activity().inbox()));
                 tokio::select! {
                     message = self.wire.message() => message?,
+                    () = inbox.arrival(), if hears => {
+                        self.tell_notifications();
+                        continue;
+                    }
                     () = ended(&mut ending, is_in_transaction) => {
                         self.end(&terminated()).await;
                         return Ok(());
@@ -178,7 +184,17 @@ impl Connection {
         } else {
             Status::Idle
         };
+        if status == Status::Idle {
+            self.tell_notifications();
+        }
         backend::ready_for_query(&mut self.wire.out, status);
+    }
+
+    /// Tells the client what its session was told.
+    fn tell_notifications(&mut self) {
+        for notification in self.session.activity().inbox().take() {
+            backend::notification(&mut self.wire.out, &notification);
+        }
     }
 
     /// Opens an implicit block where none is open.

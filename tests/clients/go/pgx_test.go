@@ -285,3 +285,18 @@ func TestAPoolsConnectionsWorkSideBySide(t *testing.T) {
 		t.Fatalf("%d, %v", n, err)
 	}
 }
+
+func TestNotifications(t *testing.T) {
+	hears, says := connect(t), connect(t)
+	run(t, hears, "LISTEN jobs")
+	run(t, says, "NOTIFY jobs, 'from go'")
+	soon, stop := context.WithTimeout(always, 10*time.Second)
+	defer stop()
+	told, err := hears.WaitForNotification(soon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told.Channel != "jobs" || told.Payload != "from go" || told.PID != says.PgConn().PID() {
+		t.Fatal(told)
+	}
+}

@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
 import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
 import org.postgresql.copy.CopyManager;
 
 public class JdbcTest {
@@ -55,6 +56,7 @@ public class JdbcTest {
         test("generated keys", JdbcTest::generatedKeys);
         test("updatable result sets", JdbcTest::updatable);
         test("cancelling", JdbcTest::cancelling);
+        test("notifications", JdbcTest::notifications);
     }
 
     static void test(String name, Test test) throws Exception {
@@ -386,5 +388,16 @@ public class JdbcTest {
             fails("57014", () -> statement.execute(endless));
             statement.execute("SELECT 1");
         }
+    }
+
+    static void notifications(Connection connection) throws SQLException {
+        run(connection, "LISTEN jobs");
+        try (Connection says = DriverManager.getConnection(ADDRESS)) {
+            run(says, "NOTIFY jobs, 'from java'");
+        }
+        PGNotification[] told = connection.unwrap(PGConnection.class).getNotifications(10_000);
+        equal(1, told.length, "one notification");
+        equal("jobs from java", told[0].getName() + " " + told[0].getParameter(), "what was told");
+        run(connection, "UNLISTEN jobs");
     }
 }

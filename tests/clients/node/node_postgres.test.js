@@ -148,3 +148,14 @@ test("parameters without types are read as what they stand for", async () => {
   assert.deepEqual(await one("SELECT make_date($1, $2, $3)::text", [2020, 2, 29]), ["2020-02-29"]);
   assert.deepEqual(await one("SELECT i FROM (VALUES (1), (2)) AS v (i) WHERE i = $1 OR $1 IS NULL", [2]), [2]);
 });
+
+test("notifications", async () => {
+  const hears = new pg.Client(address);
+  await hears.connect();
+  await hears.query("LISTEN jobs");
+  const told = new Promise((done) => hears.once("notification", done));
+  await client.query("SELECT pg_notify($1, $2)", ["jobs", "from node"]);
+  const { channel, payload, processId } = await told;
+  assert.deepEqual([channel, payload, processId], ["jobs", "from node", client.processID]);
+  await hears.end();
+});

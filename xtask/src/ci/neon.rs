@@ -1,4 +1,4 @@
-//! longshore-csv and longshore-storage on emulated ARM, so that the neon kernel is tested on every machine.
+//! longshore-csv on emulated ARM, so that the neon kernel is tested on every machine, and that longshore-storage compiles for it.
 //!
 //! `scripts/neon-test.sh` does the work; here stands when it can.
 

@@ -2,7 +2,7 @@
 //!
 //! An index is of use if there are values for all columns of its key, or, of a radix tree, for the first of them, and
 //! bounds for the next one. Not here: what there is to say of columns, and finding rows (`datafusion::scan::access`,
-//! `prepared::fast`).
+//! `prepared::point_query`).
 
 use std::cmp::Reverse;
 
@@ -39,6 +39,11 @@ impl AccessPath {
     /// Whether it leaves out rows, and does not only order them.
     pub(crate) fn selects(&self) -> bool {
         self.values > 0 || self.has_range
+    }
+
+    /// Whether it finds one row at most.
+    pub(crate) fn finds_one(&self) -> bool {
+        self.is_unique
     }
 
     /// The order of preference: what finds fewer rows comes first.

@@ -2,7 +2,8 @@
 //!
 //! `SELECT columns FROM t WHERE key`, `UPDATE t SET column = value | column + value | column - value, ... WHERE key` and
 //! `DELETE FROM t WHERE key`, where `key` is a conjunction of `column = value` over just the columns of a unique index,
-//! or over just the first columns of any index, with bounds of the next one or without; and `INSERT INTO t [(columns)]
+//! or over just the first columns of any index, with bounds of the next one or without, and conditions on other columns, which no
+//! index serves ([`residual`]); and `INSERT INTO t [(columns)]
 //! VALUES (values) [ON CONFLICT ...]`. By an index with an order, a SELECT may have ORDER BY in that order and LIMIT; or it asks for `count`,
 //! `sum`, `min` and `max`. A value is a parameter or a literal, and so is the default of a column that is left out; or it is the
 //! time ([`supplied`]), or the next number of a sequence. A change may have RETURNING with columns.
@@ -15,6 +16,7 @@ mod lookup;
 mod named_table;
 mod operand;
 mod recognise;
+mod residual;
 mod select;
 mod sum;
 mod supplied;

@@ -3,7 +3,7 @@
 use sqlparser::ast::{Expr, ObjectName};
 
 /// Functions that give rows.
-pub(super) const SET_RETURNING: [&str; 25] = [
+pub(super) const SET_RETURNING: [&str; 26] = [
     "_pg_expandarray",
     "aclexplode",
     "generate_series",
@@ -23,6 +23,7 @@ pub(super) const SET_RETURNING: [&str; 25] = [
     "jsonb_path_query_tz",
     "jsonb_populate_recordset",
     "pg_get_keywords",
+    "pg_listening_channels",
     "pg_options_to_table",
     "pg_partition_ancestors",
     "pg_partition_tree",

@@ -25,6 +25,9 @@ pub(super) fn discard(session: &mut SessionContext<'_>, what: DiscardObject) -> 
         session.prepared.clear();
         session.cursors.close_all(session.block);
         session.block.numbers().advisory().give_all_back()?;
+        if let Some((activity, all)) = session.block.numbers().entered() {
+            all.channels().leave(activity.pid(), activity.inbox());
+        }
     }
     let numbers = session.block.numbers();
     if is_all || what == DiscardObject::TEMP {

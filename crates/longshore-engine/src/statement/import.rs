@@ -319,6 +319,7 @@ fn read_load(directory: &Path, schemas: &Schemas) -> Result<BTreeMap<String, Dat
             | Parsed::Pivot(_)
             | Parsed::SchemaElements(_)
             | Parsed::SetConstraints(_)
+            | Parsed::Notification(_)
             | Parsed::Role(_)
             | Parsed::Identity(_)
             | Parsed::Privilege(_)

@@ -15,6 +15,7 @@ pub(super) fn nature(parsed: &Parsed, catalog: &Catalog) -> Nature {
     match parsed {
         Parsed::Empty
         | Parsed::SetConstraints(_)
+        | Parsed::Notification(_)
         | Parsed::CopyTo(_)
         | Parsed::Checkpoint
         | Parsed::Identity(_)

@@ -18,17 +18,17 @@ pub(super) async fn run_query(context: &Context<'_>, mut query: Box<Query>) -> R
     refuse::unless_reads_only(&query)?;
     repeated::name_apart(&mut query);
     let statement = Statement::Query(query);
-    let waits = may_wait(&statement);
+    let acts = acts(&statement);
     let rows = context.database.queries.query(statement, &context.execution()).await?;
-    // Who waits for a lock waits before there are rows.
-    Ok(Outcome::Rows(if waits { rows.made().await? } else { rows }))
+    // Before there are rows.
+    Ok(Outcome::Rows(if acts { rows.made().await? } else { rows }))
 }
 
 /// The query as the planner gets it ([`run_query`]), if that is all there is to its execution: it changes nothing, locks no
-/// rows and waits for nobody.
+/// rows and calls no function that does something.
 pub(super) fn plain(statement: &Statement) -> Option<Statement> {
     let Statement::Query(query) = statement else { return None };
-    if !query.locks.is_empty() || refuse::unless_reads_only(query).is_err() || may_wait(statement) {
+    if !query.locks.is_empty() || refuse::unless_reads_only(query).is_err() || acts(statement) {
         return None;
     }
     let mut query = query.clone();
@@ -55,8 +55,9 @@ pub(super) async fn explain(context: &Context<'_>, explain: Statement) -> Result
     Ok(Outcome::Rows(rows))
 }
 
-/// Whether a query calls functions that wait for others: those that take advisory locks or numbers of sequences.
-fn may_wait(statement: &Statement) -> bool {
+/// Whether a query calls functions that do something, before its transaction ends: those that take advisory locks or numbers of
+/// sequences, for which they may wait, and `pg_notify`.
+fn acts(statement: &Statement) -> bool {
     struct Calls;
 
     impl Visitor for Calls {
@@ -65,9 +66,10 @@ fn may_wait(statement: &Statement) -> bool {
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
             let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
             let name = function.name.to_string().to_ascii_lowercase();
+            let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
             let is_one = name.starts_with("pg_advisory_")
                 || name.starts_with("pg_try_advisory_")
-                || matches!(name.strip_prefix("pg_catalog.").unwrap_or(&name), "nextval" | "setval");
+                || matches!(name, "nextval" | "setval" | "pg_notify");
             if is_one { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
     }

@@ -38,6 +38,7 @@ pub(crate) fn resolve(parsed: &mut Parsed, sql: &str, catalog: &Catalog, path: &
         | Parsed::Backup(_)
         | Parsed::SchemaElements(_)
         | Parsed::SetConstraints(_)
+        | Parsed::Notification(_)
         | Parsed::Role(_)
         | Parsed::Identity(_)
         | Parsed::Cursor(_) => Ok(()),

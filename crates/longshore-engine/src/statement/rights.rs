@@ -53,6 +53,7 @@ fn check(parsed: &Parsed, catalog: &Catalog, role: RoleId) -> Result<(), Error> 
         Parsed::Empty
         | Parsed::SchemaElements(_)
         | Parsed::SetConstraints(_)
+        | Parsed::Notification(_)
         | Parsed::Role(_)
         | Parsed::Identity(_)
         | Parsed::Cursor(_) => Ok(()),

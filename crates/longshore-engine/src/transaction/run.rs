@@ -49,6 +49,8 @@ struct Within {
     before: Option<Savepoint>,
     /// How many sequences had begun anew.
     restarts: usize,
+    /// How much it had said to others.
+    said: usize,
     rows_to_come: RowsToCome,
     is_read_committed: bool,
 }
@@ -116,8 +118,8 @@ impl<'c> Run<'c> {
         // A statement that is given up half-way leaves the block as one that fails does.
         block.state = State::Failed(open);
         let (transaction, before) = begun?;
-        let restarts = transaction.restarts.count();
-        let within = Some(Within { before, restarts, rows_to_come, is_read_committed });
+        let (restarts, said) = (transaction.restarts.count(), transaction.said.count());
+        let within = Some(Within { before, restarts, said, rows_to_come, is_read_committed });
         // The block ends it, not the statement.
         Ok(Attempt { since, transaction: Single { transaction, has_ended: true }, within })
     }
@@ -207,6 +209,7 @@ impl<'c> Run<'c> {
             Ok(())
         })?;
         transaction.restarts.undo(within.restarts);
+        transaction.said.undo(within.said);
         block.numbers.advisory().undo_statement()?;
         let who = [block.session, transaction.owner()];
         block.before_next_try(error, &who, since, &mut self.tries, self.control).await?;

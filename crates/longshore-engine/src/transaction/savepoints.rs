@@ -55,6 +55,8 @@ struct Mark {
     at: Option<Savepoint>,
     /// Sequences that had begun anew.
     restarts: usize,
+    /// What it had said to others.
+    said: usize,
     /// Advisory locks of the transaction.
     advisory_locks: usize,
     /// Whether the block changed nothing then.
@@ -213,6 +215,7 @@ impl Open {
                 Ok(())
             })?;
             transaction.restarts.undo(self.marks[to].restarts);
+            transaction.said.undo(self.marks[to].said);
         }
         match (&self.definitions, &self.marks[to].definitions) {
             (Some(own), Some(mark)) => own.catalog.go_back(mark),
@@ -270,11 +273,13 @@ impl Block {
     pub(crate) fn savepoint(&mut self, name: String) -> Result<(), Error> {
         let (advisory_locks, time) = (self.numbers.advisory().of_transaction(), self.time.mark());
         let open = self.open("SAVEPOINT")?;
-        let (at, restarts) = match &open.transaction {
-            Some(transaction) => {
-                (Some(transaction.with(|transaction| Ok(transaction.savepoint()))?), transaction.restarts.count())
-            }
-            None => (None, 0),
+        let (at, restarts, said) = match &open.transaction {
+            Some(transaction) => (
+                Some(transaction.with(|transaction| Ok(transaction.savepoint()))?),
+                transaction.restarts.count(),
+                transaction.said.count(),
+            ),
+            None => (None, 0, 0),
         };
         let read_only = open.modes.read_only;
         let definitions = open.definitions().map(|own| own.mark());
@@ -282,6 +287,7 @@ impl Block {
             name,
             at,
             restarts,
+            said,
             advisory_locks,
             read_only,
             definitions,

@@ -10,6 +10,7 @@ mod in_situ;
 mod indexes;
 mod join_by_index;
 mod literals;
+mod notifications;
 mod on_codes;
 mod options;
 mod query;

@@ -1,6 +1,6 @@
 //! What the server sends, appended to the bytes that are on their way.
 
-use longshore_engine::{ResultColumns, TypeId};
+use longshore_engine::{Notification, ResultColumns, TypeId};
 
 use super::frontend::{Format, Formats};
 
@@ -152,6 +152,14 @@ pub(crate) fn ready_for_query(out: &mut Vec<u8>, status: Status) {
 
 pub(crate) fn command_complete(out: &mut Vec<u8>, tag: &str) {
     Writing::new(out, b'C').text(tag);
+}
+
+/// What another session, or the client's own, has told by a channel.
+pub(crate) fn notification(out: &mut Vec<u8>, notification: &Notification) {
+    let mut message = Writing::new(out, b'A');
+    message.i32(notification.pid);
+    message.text(&notification.channel);
+    message.text(&notification.payload);
 }
 
 /// The columns of rows, in these formats.

@@ -7,6 +7,7 @@ mod client;
 mod hostile;
 mod limits;
 mod monitoring;
+mod notifications;
 mod parameters;
 mod scram;
 mod tls;

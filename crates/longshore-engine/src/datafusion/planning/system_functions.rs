@@ -8,6 +8,7 @@ mod backends;
 mod comments;
 mod definitions;
 mod names;
+mod notifications;
 mod privileges;
 mod properties;
 mod sets;
@@ -23,8 +24,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Int32Array, Int32Builder, Int64Array, ListBuilder, StringViewArray,
-    TimestampMicrosecondArray,
+    Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array, Int32Builder, Int64Array, ListBuilder,
+    StringViewArray, StringViewBuilder, TimestampMicrosecondArray,
 };
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
@@ -66,8 +67,11 @@ enum Gives {
     Text,
     Bool,
     Moment,
+    Double,
     /// An array of `integer`.
     Ints,
+    /// An array of `text`.
+    Texts,
 }
 
 /// A value of an argument or a result.
@@ -77,7 +81,9 @@ enum Value {
     Int(i64),
     Text(String),
     Bool(bool),
+    Double(f64),
     Ints(Vec<i64>),
+    Texts(Vec<String>),
 }
 
 impl Value {
@@ -166,6 +172,7 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
         comments::ENTRIES,
         definitions::ENTRIES,
         names::ENTRIES,
+        notifications::ENTRIES,
         privileges::ENTRIES,
         properties::ENTRIES,
         settings::ENTRIES,
@@ -248,6 +255,21 @@ impl SystemFunction {
                 Arc::new(bools.collect::<BooleanArray>())
             }
             Gives::Moment => Arc::new(ints().collect::<TimestampMicrosecondArray>().with_timezone("UTC")),
+            Gives::Double => {
+                let doubles =
+                    results.iter().map(|value| if let Value::Double(value) = value { Some(*value) } else { None });
+                Arc::new(doubles.collect::<Float64Array>())
+            }
+            Gives::Texts => {
+                let mut lists = ListBuilder::new(StringViewBuilder::new());
+                for result in results {
+                    if let Value::Texts(texts) = result {
+                        texts.iter().for_each(|text| lists.values().append_value(text));
+                    }
+                    lists.append(matches!(result, Value::Texts(_)));
+                }
+                Arc::new(lists.finish())
+            }
             Gives::Ints => {
                 let mut lists = ListBuilder::new(Int32Builder::new());
                 for result in results {
@@ -319,7 +341,9 @@ impl ScalarUDFImpl for SystemFunction {
             Gives::Text => DataType::Utf8View,
             Gives::Bool => DataType::Boolean,
             Gives::Moment => ColumnType::TimestampTz.arrow(),
+            Gives::Double => DataType::Float64,
             Gives::Ints => DataType::new_list(DataType::Int32, true),
+            Gives::Texts => DataType::new_list(DataType::Utf8View, true),
         })
     }
 
@@ -331,7 +355,8 @@ impl ScalarUDFImpl for SystemFunction {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        // What does something does it for each row, and not where there is none.
+        let is_constant = !self.entry.acts && args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         let rows = if is_constant { 1 } else { args.number_rows };
         let mut arrays = Vec::with_capacity(args.args.len());
         for arg in &args.args {

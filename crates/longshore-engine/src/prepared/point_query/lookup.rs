@@ -1,7 +1,8 @@
 //! How a statement finds its rows: one by the whole key of a unique index, or few by the first columns of any index and
 //! bounds of the next one.
 //!
-//! What is looked for is logged as by every other way through an index. Not here: which index (`recognise`).
+//! What is looked for is logged as by every other way through an index. Not here: which index (`named_table`), what is asked of the
+//! rows that it finds (`residual`).
 
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use longshore_storage::{Datum, Direction, Index, IndexKind, Relation, RowId, Tra
 use smallvec::SmallVec;
 
 use super::operand::{Arguments, Operand};
+use super::residual::Residual;
 use crate::sql::parameters::fit;
 
 /// Rows that are read one by one, at most: for more of them the planner's way is the shorter one.
@@ -28,6 +30,7 @@ pub(super) struct Key {
     pub(super) index: Arc<Index>,
     /// One for each column of the index, in its order.
     pub(super) values: Vec<Operand>,
+    pub(super) residual: Residual,
 }
 
 /// The first columns of an index, and bounds of the one behind them, which is never NULL. A hash table is asked for all
@@ -38,6 +41,7 @@ pub(super) struct Range {
     pub(super) values: Vec<Operand>,
     pub(super) low: Bound<Operand>,
     pub(super) high: Bound<Operand>,
+    pub(super) residual: Residual,
 }
 
 /// Values of a statement, which has few of them as a rule.
@@ -97,6 +101,7 @@ impl Key {
     /// Tells `take` each value that is looked for, and its column.
     pub(super) fn operands(&self, take: &mut impl FnMut(&Operand, Option<usize>)) {
         self.values.iter().zip(self.index.columns()).for_each(|(value, column)| take(value, Some(*column)));
+        self.residual.operands(take);
     }
 
     /// The row, if there is one; the outer `None` where the planner has to find it.
@@ -114,7 +119,12 @@ impl Key {
         if values.contains(&Datum::Null) {
             return Ok(Some(None));
         }
-        transaction.find(relation, &self.index, &values).map(Some)
+        let found = transaction.find(relation, &self.index, &values)?;
+        if self.residual.is_empty() {
+            return Ok(Some(found));
+        }
+        let kept = self.residual.kept(transaction, relation, found.into_iter().collect(), arguments)?;
+        Ok(kept.map(|rows| rows.first().copied()))
     }
 }
 
@@ -128,11 +138,39 @@ impl Range {
                 take(value, bounded);
             }
         }
+        self.residual.operands(take);
     }
 
     /// The rows in their order, no more than `limit`; `None` where the planner has to find them, because they are many or
     /// the values are not plain.
     pub(super) fn find(
+        &self,
+        transaction: &mut Transaction,
+        relation: &Relation,
+        arguments: Arguments<'_, '_>,
+        direction: Direction,
+        limit: Option<usize>,
+    ) -> Result<Option<Few<RowId>>, TransactionError> {
+        if self.residual.is_empty() {
+            return self.find_all(transaction, relation, arguments, direction, limit);
+        }
+        // Of rows of which some are enough, more and more are looked at.
+        let mut looked_at = limit.map(|limit| limit.saturating_mul(2).min(ROWS_MAX));
+        loop {
+            let found = self.find_all(transaction, relation, arguments, direction, looked_at)?;
+            let Some(found) = found else { return Ok(None) };
+            let is_all = looked_at.is_none_or(|looked_at| found.len() < looked_at);
+            let Some(mut kept) = self.residual.kept(transaction, relation, found, arguments)? else { return Ok(None) };
+            if is_all || limit.is_some_and(|limit| kept.len() >= limit) {
+                kept.truncate(limit.unwrap_or(usize::MAX));
+                return Ok(Some(kept));
+            }
+            looked_at = looked_at.map(|looked_at| looked_at * 4).filter(|looked_at| *looked_at < ROWS_MAX);
+        }
+    }
+
+    /// The same of all rows that the index finds.
+    fn find_all(
         &self,
         transaction: &mut Transaction,
         relation: &Relation,

@@ -1,16 +1,18 @@
 //! The table that a statement is about, the conditions on its columns, the index that serves them, and the columns that are given
 //! back.
 
+use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema as ArrowSchema};
 use longshore_storage::{ColumnType, Direction, Schema};
-use sqlparser::ast::{BinaryOperator, Expr, Ident, ObjectName, SelectItem, TableFactor, TableWithJoins};
+use sqlparser::ast::{BinaryOperator, Expr, Ident, ObjectName, SelectItem, TableFactor, TableWithJoins, UnaryOperator};
 
 use super::lookup::{Key, Lookup, Range};
+use super::residual::{Condition, Residual, Test};
 use super::{Kind, NewValue, Operand, PointQueryPlan, Returning, types_of};
-use crate::catalog::{AccessPath, Catalog, ObjectId, Rules, Table};
+use crate::catalog::{AccessPath, Catalog, Check, ObjectId, Rules, Table};
 use crate::datafusion::has_plain_order;
 use crate::sql::names;
 
@@ -27,8 +29,10 @@ pub(super) struct NamedTable {
 pub(super) struct Conditions {
     /// Each column once.
     equal: Vec<(usize, Operand)>,
-    /// Bounds of one column.
-    bounded: Option<(usize, Bound<Operand>, Bound<Operand>)>,
+    /// Bounds of columns, each column once.
+    bounded: Vec<(usize, Bound<Operand>, Bound<Operand>)>,
+    /// What else is asked.
+    rest: Vec<Condition>,
 }
 
 impl NamedTable {
@@ -85,6 +89,12 @@ impl NamedTable {
             self.schema().columns()[column].column_type,
             ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt | ColumnType::Decimal { .. }
         )
+    }
+
+    /// Whether a column is of an enumeration, whose order is that of its labels.
+    fn is_enumeration(&self, column: usize) -> bool {
+        let is_of_type = |check: &Check| check.columns == [column] && matches!(check.user_type(), Some((_, "")));
+        self.rules.checks.iter().any(is_of_type)
     }
 
     pub(super) fn column(&self, expr: &Expr) -> Option<usize> {
@@ -164,18 +174,69 @@ impl NamedTable {
                 to.compare(column, &BinaryOperator::GtEq, Operand::of(low)?)?;
                 to.compare(column, &BinaryOperator::LtEq, Operand::of(high)?)
             }
-            _ => None,
+            Expr::InList { expr, list, negated: false } => {
+                let values = list.iter().map(Operand::of).collect::<Option<_>>()?;
+                to.ask(self.column(expr)?, Test::Compared(Ordering::is_eq, values));
+                Some(())
+            }
+            Expr::IsNull(expr) => {
+                to.ask(self.column(expr)?, Test::IsNull(true));
+                Some(())
+            }
+            Expr::IsNotNull(expr) => {
+                to.ask(self.column(expr)?, Test::IsNull(false));
+                Some(())
+            }
+            Expr::UnaryOp { op: UnaryOperator::Not, expr } => to.is_truth(self.truth(expr)?, false),
+            expr => to.is_truth(self.truth(expr)?, true),
         }
     }
 
-    /// The unique index of just the columns that are compared with values, if that is all that is said.
+    /// The column of truth values that an expression is.
+    fn truth(&self, expr: &Expr) -> Option<usize> {
+        self.column(expr).filter(|column| self.schema().columns()[*column].column_type == ColumnType::Boolean)
+    }
+
+    /// What is left to be asked of rows that were found by the values of columns, and by bounds of another one; `None` where it
+    /// cannot be asked of single rows.
+    fn residual(&self, conditions: &Conditions, valued: &[usize], bounded: Option<usize>) -> Option<Residual> {
+        let compared = |column: usize, accepts: fn(Ordering) -> bool, value: &Operand| Condition {
+            column,
+            test: Test::Compared(accepts, vec![value.clone()]),
+        };
+        let mut left = conditions.rest.clone();
+        for (column, value) in conditions.equal.iter().filter(|(column, _)| !valued.contains(column)) {
+            left.push(compared(*column, Ordering::is_eq, value));
+        }
+        for (column, low, high) in conditions.bounded.iter().filter(|(column, ..)| Some(*column) != bounded) {
+            match low {
+                Bound::Included(value) => left.push(compared(*column, Ordering::is_ge, value)),
+                Bound::Excluded(value) => left.push(compared(*column, Ordering::is_gt, value)),
+                Bound::Unbounded => {}
+            }
+            match high {
+                Bound::Included(value) => left.push(compared(*column, Ordering::is_le, value)),
+                Bound::Excluded(value) => left.push(compared(*column, Ordering::is_lt, value)),
+                Bound::Unbounded => {}
+            }
+        }
+        let is_ordered = |condition: &Condition| match condition.test {
+            Test::Compared(accepts, _) => accepts(Ordering::Less) != accepts(Ordering::Greater),
+            Test::IsNull(_) => false,
+        };
+        if left.iter().any(|condition| is_ordered(condition) && self.is_enumeration(condition.column)) {
+            return None;
+        }
+        Residual::new(left, |column| self.schema().columns()[column].column_type)
+    }
+
+    /// The unique index whose columns are all compared with values.
     pub(super) fn key(&self, conditions: &Conditions) -> Option<Key> {
-        let Conditions { equal, bounded: None } = conditions else { return None };
-        let unique = self.rules.keys.iter().filter(|key| key.role.is_unique() && key.columns.len() == equal.len());
-        for key in unique {
+        for key in self.rules.keys.iter().filter(|key| key.role.is_unique() && !key.columns.is_empty()) {
             if let Some(values) = conditions.values(&key.columns) {
                 let index = self.table.relation.indexes().into_iter().find(|index| index.name() == key.name)?;
-                return Some(Key { index, values });
+                let residual = self.residual(conditions, &key.columns, None)?;
+                return Some(Key { index, values, residual });
             }
         }
         None
@@ -184,35 +245,38 @@ impl NamedTable {
     /// The rows that the conditions leave, by an index that has them in this order, backwards if need be: each of its
     /// columns, and whether it descends.
     pub(super) fn range(&self, conditions: &Conditions, order: &[(usize, bool)]) -> Option<(Range, Direction)> {
-        let Conditions { equal, bounded } = conditions;
+        let Conditions { equal, bounded, .. } = conditions;
         let is_ordered = |column: usize| {
             let described = &self.schema().columns()[column];
-            !described.nullable && has_plain_order(described.column_type)
+            !described.nullable && has_plain_order(described.column_type) && !self.is_enumeration(column)
         };
         // What has one value only orders nothing.
         let order: Vec<_> = order.iter().filter(|(column, _)| equal.iter().all(|(of, _)| of != column)).collect();
         let descends = order.first().is_some_and(|(_, descends)| *descends);
-        let has_bounds =
-            |column: usize| bounded.as_ref().is_some_and(|(bound, ..)| *bound == column) && is_ordered(column);
+        let has_bounds = |column: usize| bounded.iter().any(|(bound, ..)| *bound == column) && is_ordered(column);
         let served = self.rules.keys.iter().filter(|key| !key.columns.is_empty()).filter_map(|key| {
             let is_unique = key.role.is_unique();
             let path =
                 AccessPath::new(key.index, &key.columns, is_unique, |column| conditions.has(column), has_bounds)?;
             let rest = &key.columns[path.values..];
-            let in_order = order.len() <= rest.len()
+            let has_order = order.len() <= rest.len()
                 && order.iter().zip(rest).all(|(by, column)| **by == (*column, descends) && is_ordered(*column));
-            let says_all = path.values == equal.len() && path.has_range == bounded.is_some();
-            (says_all && in_order).then_some((path, key))
+            let in_order = has_order || path.finds_one();
+            (in_order && (path.selects() || conditions.is_empty())).then_some((path, key))
         });
         let (path, key) = served.min_by_key(|(path, _)| path.rank())?;
-        let values = conditions.values(&key.columns[..path.values])?;
+        let valued = &key.columns[..path.values];
+        let values = conditions.values(valued)?;
         let index = self.table.relation.indexes().into_iter().find(|index| index.name() == key.name)?;
-        let (low, high) = match bounded {
+        let bounds = key.columns.get(path.values).filter(|_| path.has_range);
+        let bounds = bounds.and_then(|column| bounded.iter().find(|(of, ..)| of == column));
+        let residual = self.residual(conditions, valued, bounds.map(|(column, ..)| *column))?;
+        let (low, high) = match bounds {
             Some((_, low, high)) => (low.clone(), high.clone()),
             None => (Bound::Unbounded, Bound::Unbounded),
         };
         let direction = if descends { Direction::Backward } else { Direction::Forward };
-        Some((Range { index, values, low, high }, direction))
+        Some((Range { index, values, low, high, residual }, direction))
     }
 
     /// The rows that UPDATE or DELETE is about; some of `set` may be all that is changed of them.
@@ -234,7 +298,7 @@ impl NamedTable {
 impl Conditions {
     /// Whether nothing is said.
     pub(super) fn is_empty(&self) -> bool {
-        self.equal.is_empty() && self.bounded.is_none()
+        self.equal.is_empty() && self.bounded.is_empty() && self.rest.is_empty()
     }
 
     /// Whether it is said which value a column has.
@@ -242,21 +306,41 @@ impl Conditions {
         self.equal.iter().any(|(of, _)| *of == column)
     }
 
-    /// The values of `columns`, if it is just these that have one.
+    /// The values of `columns`, if all of them have one.
     fn values(&self, columns: &[usize]) -> Option<Vec<Operand>> {
         let value = |column: &usize| self.equal.iter().find(|(of, _)| of == column).map(|(_, value)| value.clone());
-        if columns.len() == self.equal.len() { columns.iter().map(value).collect() } else { None }
+        columns.iter().map(value).collect()
+    }
+
+    fn ask(&mut self, column: usize, test: Test) {
+        self.rest.push(Condition { column, test });
+    }
+
+    /// A column of truth values has this one.
+    fn is_truth(&mut self, column: usize, truth: bool) -> Option<()> {
+        self.compare(column, &BinaryOperator::Eq, Operand::Bool(truth))
     }
 
     fn compare(&mut self, column: usize, operator: &BinaryOperator, value: Operand) -> Option<()> {
-        if *operator == BinaryOperator::Eq {
-            if self.equal.iter().any(|(of, _)| *of == column) {
-                return None;
+        match operator {
+            BinaryOperator::NotEq => {
+                self.ask(column, Test::Compared(Ordering::is_ne, vec![value]));
+                return Some(());
             }
-            self.equal.push((column, value));
-            return Some(());
+            BinaryOperator::Eq => {
+                if self.equal.iter().any(|(of, _)| *of == column) {
+                    return None;
+                }
+                self.equal.push((column, value));
+                return Some(());
+            }
+            _ => {}
         }
-        let (of, low, high) = self.bounded.get_or_insert((column, Bound::Unbounded, Bound::Unbounded));
+        let at = self.bounded.iter().position(|(of, ..)| *of == column).unwrap_or(self.bounded.len());
+        if at == self.bounded.len() {
+            self.bounded.push((column, Bound::Unbounded, Bound::Unbounded));
+        }
+        let (_, low, high) = &mut self.bounded[at];
         let (bound, value) = match operator {
             BinaryOperator::Gt => (low, Bound::Excluded(value)),
             BinaryOperator::GtEq => (low, Bound::Included(value)),
@@ -264,7 +348,7 @@ impl Conditions {
             BinaryOperator::LtEq => (high, Bound::Included(value)),
             _ => return None,
         };
-        if *of != column || *bound != Bound::Unbounded {
+        if *bound != Bound::Unbounded {
             return None;
         }
         *bound = value;
@@ -275,6 +359,7 @@ impl Conditions {
 fn swapped(operator: &BinaryOperator) -> Option<BinaryOperator> {
     Some(match operator {
         BinaryOperator::Eq => BinaryOperator::Eq,
+        BinaryOperator::NotEq => BinaryOperator::NotEq,
         BinaryOperator::Lt => BinaryOperator::Gt,
         BinaryOperator::LtEq => BinaryOperator::GtEq,
         BinaryOperator::Gt => BinaryOperator::Lt,

@@ -1,4 +1,23 @@
-//! What the fuzz targets share: choices taken from the input, padded text, columns to decode into.
+//! What must hold for any bytes, one module for each subject, and what these share: choices taken from the input, padded text,
+//! columns to decode into.
+//!
+//! Tests give them random bytes. The targets in `fuzz/` give them those that libFuzzer finds, under AddressSanitizer.
+
+pub mod containers;
+pub mod data_directory;
+pub mod decode;
+pub mod encodings;
+pub mod formats;
+pub mod index;
+pub mod json;
+pub mod load;
+pub mod native;
+#[cfg(feature = "server")]
+pub mod protocol;
+pub mod redo;
+pub mod round_trip;
+pub mod scan;
+pub mod sniff;
 
 use std::mem::MaybeUninit;
 
@@ -100,7 +119,7 @@ pub enum Cell {
 /// # Errors
 ///
 /// What the decoder refuses.
-pub fn decode(decoder: &Decoder, rows: &Rows<'_>, column: usize) -> Result<Vec<Cell>, FieldError> {
+pub fn decoded(decoder: &Decoder, rows: &Rows<'_>, column: usize) -> Result<Vec<Cell>, FieldError> {
     let count = rows.count();
     let mut bits = vec![0xff_u8; count.div_ceil(8)];
     let growth = count * decoder.rule().value_type.growth_max();
