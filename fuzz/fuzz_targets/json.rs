@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &[u8]| longshore_fuzz::json::check(input));
+fuzz_target!(|input: &[u8]| longshore_fuzz::json::check_input(input));

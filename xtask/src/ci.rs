@@ -21,8 +21,8 @@ mod python_environment;
 mod regression;
 mod sanitizer;
 mod threads;
+mod workspace_tests;
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::shell::{cargo, run};
@@ -78,12 +78,6 @@ struct Came {
     result: Result<Outcome, String>,
 }
 
-/// Of the random texts, statements and histories, the part that `--fast` tries.
-const FAST_SHARE: &str = "10";
-
-/// The same of a whole run, whose seeds are the same each time; `cargo test --workspace` tries all.
-const SHARE: &str = "5";
-
 /// Steps that are left out where those before them have taken very long: on a slow machine a run must still come to its end.
 const IF_THERE_IS_TIME: [&str; 2] = ["neon", "demo"];
 const TIME_MAX: Duration = Duration::from_mins(76);
@@ -95,7 +89,7 @@ const STEPS: &[Step] = &[
     fast("features", "every package builds the same DataFusion", features::step, features::step),
     fast("imports", "imports within each crate point down", imports_step, imports_step),
     fast("clippy", "lints, warnings denied", lints::clippy, lints::clippy),
-    fast("test", "all tests of the workspace", test, some_tests),
+    fast("test", "all tests of the workspace", workspace_tests::all, workspace_tests::quick),
     // The longest first, so that the last two end together; what may be left out comes last.
     slow("asan", "low crates under AddressSanitizer", sanitizer::step),
     slow("regression", "PostgreSQL's regression files, compared with PostgreSQL", regression::step),
@@ -160,7 +154,7 @@ fn beside_compiler(steps: &mut Vec<(&'static Step, Run)>) -> bool {
     let is_done_by_compiler = |name: &str| ["clippy", "doc"].contains(&name);
     let is_done = steps.iter().filter(|(step, _)| is_done_by_compiler(step.name)).count() == 2;
     let Some(test) = steps.iter().position(|(step, _)| step.name == "test").filter(|_| is_done) else { return false };
-    steps[test].1 = linted_tests;
+    steps[test].1 = workspace_tests::linted;
     steps.retain(|(step, _)| !is_done_by_compiler(step.name));
     true
 }
@@ -246,34 +240,6 @@ fn fmt() -> Result<Outcome, String> {
     run(&mut cargo(&["fmt", "--all", "--check"])).map_err(|error| format!("{error}; run: cargo fmt --all"))?;
     run(&mut cargo(&["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))?;
     Ok(Outcome::Passed)
-}
-
-fn test() -> Result<Outcome, String> {
-    run(&mut tests(SHARE))?;
-    Ok(Outcome::Passed)
-}
-
-fn some_tests() -> Result<Outcome, String> {
-    run(&mut tests(FAST_SHARE))?;
-    Ok(Outcome::Passed)
-}
-
-/// The tests of a first build, in which the steps `clippy` and `doc` are done as well.
-fn linted_tests() -> Result<Outcome, String> {
-    // This program alone is compiled already.
-    lints::clippy_of(&["--package", "xtask"])?;
-    let (name, wrapper) = compiler::wrapper()?;
-    run(tests(SHARE).env(name, wrapper))?;
-    Ok(Outcome::Passed)
-}
-
-/// All tests, with a part of what they try at random.
-fn tests(share: &str) -> Command {
-    let mut test = cargo(&["test", "--locked", "--workspace"]);
-    if std::env::var_os("LONGSHORE_TEST_SHARE").is_none() {
-        test.env("LONGSHORE_TEST_SHARE", share);
-    }
-    test
 }
 
 #[cfg(test)]

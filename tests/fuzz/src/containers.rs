@@ -7,7 +7,11 @@ use crate::Choices;
 use longshore_source::{Compression, Container, OpenOptions, open_reader};
 
 /// What must hold for any bytes.
-pub fn check(input: &[u8]) {
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_input(input: &[u8]) {
     let mut choices = Choices::new(input);
     let container = choices.pick(&Container::ALL);
     if choices.byte() & 1 == 0 {

@@ -24,11 +24,15 @@ const BODY: usize = 56;
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 /// What must hold for any bytes.
-pub fn check(input: &[u8]) {
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_input(input: &[u8]) {
     let mut choices = Choices::new(input);
     let mut files = FILES.clone();
     let names: Vec<PathBuf> = files.keys().cloned().collect();
-    for _ in 0..1 + choices.below(4) {
+    for _ in 0..=choices.below(4) {
         let name = &names[choices.below(names.len())];
         let Some(bytes) = files.get_mut(name) else { continue };
         let at = choices.below(bytes.len().max(1)).min(bytes.len().saturating_sub(1));

@@ -30,7 +30,11 @@ const TYPES: [ValueType; 21] = [
 ];
 
 /// What must hold for any bytes.
-pub fn check(input: &[u8]) {
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_input(input: &[u8]) {
     let mut choices = Choices::new(input);
     let dialect = choices.dialect();
     let value_type = choices.pick(&TYPES);

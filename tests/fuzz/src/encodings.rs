@@ -32,7 +32,11 @@ const NAMES: [&str; 20] = [
 ];
 
 /// What must hold for any bytes.
-pub fn check(input: &[u8]) {
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_input(input: &[u8]) {
     let mut choices = Choices::new(input);
     let name = choices.pick(&NAMES);
     let (chunk, room) = (1 + choices.below(300), 1 + choices.below(300));

@@ -23,7 +23,11 @@ type Row = ((usize, usize), Vec<(Vec<u8>, bool, usize)>);
 type Read = (Vec<Row>, Vec<(usize, usize, usize, DefectKind)>);
 
 /// What must hold for any bytes.
-pub fn check(input: &[u8]) {
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_input(input: &[u8]) {
     let mut choices = Choices::new(input);
     let kind = choices.byte() % 5;
     let fields = 1 + choices.below(4);

@@ -79,7 +79,11 @@ struct Run<'i> {
 }
 
 /// What must hold for any bytes.
-pub fn check(input: &[u8]) {
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_input(input: &[u8]) {
     let mut choices = Choices::new(input);
     let layout = choices.pick(&LAYOUTS);
     let uniqueness = choices.pick(&[Uniqueness::Multiple, Uniqueness::Unique]);
@@ -272,9 +276,9 @@ impl Run<'_> {
         while next_batch(&self.indexes[0], &mut range, &mut found) {
             for _ in 0..self.choices.byte() % 8 {
                 if self.choices.byte().is_multiple_of(2) {
-                    self.insert()
+                    self.insert();
                 } else {
-                    self.remove()
+                    self.remove();
                 }
                 let now = within(&self.model);
                 always.retain(|entry| now.contains(entry));
@@ -293,8 +297,8 @@ impl Run<'_> {
     /// Rows of chunks, added in parts that are built beside the index and merged, or at once.
     fn bulk(&mut self) {
         let mut chunks: Vec<(usize, Arc<Chunk>, Vec<Vec<Cell>>)> = Vec::new();
-        for _ in 0..1 + self.choices.below(4) {
-            let rows: Vec<Vec<Cell>> = (0..1 + self.choices.below(24)).map(|_| self.cells()).collect();
+        for _ in 0..=self.choices.below(4) {
+            let rows: Vec<Vec<Cell>> = (0..=self.choices.below(24)).map(|_| self.cells()).collect();
             let chunk = chunk(&self.schema, &rows);
             chunks.push((self.next_chunk, chunk, rows));
             self.next_chunk += 1 + self.choices.below(3);

@@ -55,6 +55,10 @@ impl<'a> Choices<'a> {
     }
 
     /// A dialect: the usual ones, with and without an escape character, and one without quotes.
+    ///
+    /// # Panics
+    ///
+    /// Never: all of them are valid.
     pub fn dialect(&mut self) -> Dialect {
         let (delimiter, quote, escape) = self.pick(&[
             (b',', Some(b'"'), None),

@@ -16,7 +16,11 @@ use longshore_storage::checksum::checksum;
 use longshore_storage::{Column, ColumnType, Memory, MergeKind, Relation, Schema};
 
 /// What must hold for any bytes.
-pub fn check(input: &[u8]) {
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_input(input: &[u8]) {
     let mut choices = Choices::new(input);
     let mut options = TextOptions::new(choices.dialect());
     options.trailing_delimiter =

@@ -22,14 +22,18 @@ const TRAILER_BYTES: usize = 32;
 const MEMORY_BYTES_MAX: usize = 1 << 28;
 
 /// What must hold for any bytes.
-pub fn check(input: &[u8]) {
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_input(input: &[u8]) {
     let mut choices = Choices::new(input);
     let (original, right) = &FILES[choices.below(FILES.len())];
     let mut file = original.clone();
     let forge = choices.byte() & 1 == 1;
     let directory = directory(&file);
     let in_directory = choices.byte() & 1 == 1;
-    for _ in 0..1 + choices.below(8) {
+    for _ in 0..=choices.below(8) {
         let at = match (forge, in_directory) {
             (true, true) => directory.start + choices.below(directory.len()),
             (true, false) => choices.below(directory.start),
@@ -73,7 +77,8 @@ fn sign_blocks(original: &[u8], file: &mut [u8], directory: &Range<usize>) {
 
 /// A file of each version, and one of texts that are compressed, with the checksums of what is in them.
 static FILES: LazyLock<[(Vec<u8>, Checksum); 3]> = LazyLock::new(|| {
-    let version1 = include_bytes!("../../crates/longshore-storage/tests/storage/native_version1/nulls.native").to_vec();
+    let version1 =
+        include_bytes!("../../../crates/longshore-storage/tests/storage/native_version1/nulls.native").to_vec();
     let in_version1 = read(&version1).expect("files of version 1 are read");
     [(version1, in_version1), version2(false), version2(true)]
 });
@@ -120,7 +125,7 @@ fn line(row: u32) -> String {
     if row % 17 == 3 {
         return format!("{row},,,,,,,,,,\n");
     }
-    let (cents, day, flag) = (row % 100, 1 + row % 28, row % 3 == 0);
+    let (cents, day, flag) = (row % 100, 1 + row % 28, row.is_multiple_of(3));
     let word = ["a", "a word", "a longer word than the others"][row as usize % 3];
     format!(
         "{row},{row}.{cents:02},-{row}000000000000.5,1999-02-{day:02},{flag},{row}e-3,{word},\\x{cents:04},größe {row} of all that there are and of some that there were,same,-{row}.{cents:020}e{day}\n"

@@ -80,7 +80,11 @@ static SOCKET: LazyLock<PathBuf> = LazyLock::new(|| {
 });
 
 /// What must hold for any bytes.
-pub fn check(input: &[u8]) {
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_input(input: &[u8]) {
     let mut choices = Choices::new(input);
     let mut sent = startup(&mut choices);
     for _ in 0..MESSAGES_MAX {
@@ -198,7 +202,7 @@ fn message(sent: &mut Vec<u8>, choices: &mut Choices<'_>) {
             for _ in 0..values {
                 let value =
                     choices.pick(&[&b"7"[..], b"", b"2024-02-30", b"\0\0\0\x07", b"NaN", b"{1,2}", b"\xFF\xFE"]);
-                let length = if choices.byte() % 8 == 0 { u32::MAX } else { value.len() as u32 };
+                let length = if choices.byte().is_multiple_of(8) { u32::MAX } else { value.len() as u32 };
                 body.extend(length.to_be_bytes());
                 if length != u32::MAX {
                     body.extend_from_slice(value);

@@ -15,10 +15,14 @@ use longshore_storage::{
 const MEMORY_BYTES_MAX: usize = 1 << 27;
 
 /// What must hold for any bytes.
-pub fn check(input: &[u8]) {
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_input(input: &[u8]) {
     let mut choices = Choices::new(input);
     let mut records = RECORDS.clone();
-    for _ in 0..1 + choices.below(6) {
+    for _ in 0..=choices.below(6) {
         let record = choices.below(records.len());
         let record = &mut records[record];
         let at = choices.below(record.len().max(1)).min(record.len().saturating_sub(1));
@@ -176,7 +180,7 @@ static RECORDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let append = other.begin_append(MergeKind::Chunk);
     let keys = arrow_array::Int32Array::from_iter_values(0..9_000);
     let texts =
-        arrow_array::StringViewArray::from_iter((0..9_000).map(|at| (at % 7 > 0).then(|| format!("text {at}"))));
+        (0..9_000).map(|at| (at % 7 > 0).then(|| format!("text {at}"))).collect::<arrow_array::StringViewArray>();
     let batch = arrow_array::RecordBatch::try_new(other.schema().arrow(), vec![Arc::new(keys), Arc::new(texts)]);
     let mut arena = Arena::new(Arc::clone(other.memory()), 1 << 20);
     let buffers = PartitionBuffer::from_batch(other.schema(), &batch.expect("a batch"), &mut arena);

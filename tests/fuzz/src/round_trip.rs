@@ -10,7 +10,11 @@ const MICROS_MAX: i64 = 253_402_300_799_999_999;
 const DAY_MICROS: i64 = 86_400_000_000;
 
 /// What must hold for any bytes.
-pub fn check(input: &[u8]) {
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_input(input: &[u8]) {
     let mut choices = Choices::new(input);
     let dialect = choices.dialect();
     let null = choices.pick::<&[u8]>(&[b"", b"\\N", b"NULL", b"7"]);

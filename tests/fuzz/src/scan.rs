@@ -5,7 +5,11 @@ use longshore_csv::reference::{self, RawRecord};
 use longshore_csv::{Dialect, Kernel, Marks, QuoteState, Scanner, Survey, TextTraits, record_start, survey};
 
 /// What must hold for any bytes.
-pub fn check(input: &[u8]) {
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_input(input: &[u8]) {
     let mut choices = Choices::new(input);
     let dialect = choices.dialect();
     let padding = choices.pick(b"\0\",|\n\\");

@@ -9,7 +9,11 @@ use longshore_format::sniff::{Given, sniff};
 const INPUT_BYTES_MAX: usize = 8 << 10;
 
 /// What must hold for any bytes.
-pub fn check(input: &[u8]) {
+///
+/// # Panics
+///
+/// When it does not.
+pub fn check_input(input: &[u8]) {
     let input = &input[..input.len().min(INPUT_BYTES_MAX)];
     for at_end in [true, false] {
         let found = sniff(input, at_end, &Given::default());

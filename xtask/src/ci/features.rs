@@ -9,13 +9,14 @@ use super::Outcome;
 use crate::shell::{capture, cargo};
 
 /// The packages that need DataFusion.
-const PACKAGES: [&str; 6] = [
+const PACKAGES: [&str; 7] = [
     "longshore-engine",
     "longshore-server",
     "longshore-cli",
     "longshore-bench",
     "longshore-python",
     "longshore-witness",
+    "longshore-fuzz",
 ];
 
 /// A package that is built with a dependency that the others do not have.
