@@ -226,7 +226,9 @@ impl Listeners {
     fn leave(&mut self, pid: i32, inbox: &Inbox) {
         let Some(own) = self.of_session.remove(&pid) else { return };
         inbox.retain(|_| false);
-        own.iter().for_each(|channel| self.forget(pid, channel));
+        for channel in own {
+            self.forget(pid, &channel);
+        }
     }
 
     fn forget(&mut self, pid: i32, channel: &str) {

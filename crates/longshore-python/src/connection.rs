@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use longshore_engine::{
-    Database, Numbered, Outcome, Report, call_text, copy_rows_text, copy_text, copy_to_text, numbered,
+    Database, Inbox, Notification, Numbered, Outcome, Report, call_text, copy_rows_text, copy_text, copy_to_text,
+    numbered,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -31,6 +33,8 @@ pub(crate) struct Connection {
 struct Open {
     database: Arc<Database>,
     session: Shared,
+    /// What the session was told by others.
+    inbox: Arc<Inbox>,
     /// What the session executes.
     running: Arc<Mutex<Running>>,
     prepared: Arc<Mutex<PreparedStatements>>,
@@ -43,8 +47,10 @@ impl Connection {
     }
 
     fn of(database: Arc<Database>) -> Self {
-        let session = Arc::new(tokio::sync::Mutex::new(database.session()));
-        let open = Open { database, session, running: Arc::default(), prepared: Arc::default() };
+        let session = database.session();
+        let inbox = Arc::clone(session.activity().inbox());
+        let session = Arc::new(tokio::sync::Mutex::new(session));
+        let open = Open { database, session, inbox, running: Arc::default(), prepared: Arc::default() };
         Self { open: Home::new(Mutex::new(Some(open))) }
     }
 
@@ -263,6 +269,24 @@ impl Connection {
         let open = self.open(py)?;
         let running = open.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Ok(running.control().map(|control| progress_of(&control)))
+    }
+
+    /// What the session was told, as channel, payload and session; waits so many seconds for it, for ever without a number.
+    #[pyo3(signature = (timeout=None))]
+    fn notifications(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Vec<(String, String, i32)>> {
+        let inbox = self.open(py)?.inbox;
+        let timeout = timeout.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)));
+        let timeout = timeout.transpose().map_err(|_| errors::misuse(py, "timeout is a number of seconds, or None"))?;
+        let told = wait(py, &Running::default(), async move {
+            match timeout {
+                // Whether something came is told by what is taken.
+                Some(timeout) => drop(tokio::time::timeout(timeout, inbox.arrival()).await),
+                None => inbox.arrival().await,
+            }
+            inbox.take()
+        })?;
+        let each = |one: Notification| (one.channel.to_string(), one.payload.to_string(), one.pid);
+        Ok(told.into_iter().map(each).collect())
     }
 
     /// Whether a transaction block is open, and whether a statement of it has failed.

@@ -17,6 +17,7 @@ import time as _time
 from ._connection import Connection, LoadReport, Transaction, connect
 from ._cursor import BINARY, DATETIME, NUMBER, ROWID, STRING, Cursor
 from ._files import TextTable, read_csv, read_json, sniff
+from ._notifications import Notification
 from ._relation import Relation
 from .errors import (
     CheckViolation,
@@ -92,6 +93,7 @@ __all__ = [
     "NUMBER",
     "NotNullViolation",
     "NotSupportedError",
+    "Notification",
     "OperationalError",
     "OutOfMemory",
     "ProgrammingError",

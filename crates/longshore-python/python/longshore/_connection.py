@@ -15,6 +15,7 @@ from . import _longshore, _progress, _variables, errors
 from ._cursor import Cursor, Parameters
 from ._files import Files, named_files
 from ._frames import rows_of
+from ._notifications import Notification
 from ._relation import Relation
 from ._show import count
 
@@ -320,6 +321,19 @@ class Connection:
     def progress(self) -> tuple[int, int, int] | None:
         """How far the statement of another thread is: bytes done, bytes in all (0 if unknown), rows."""
         return self._session.progress()
+
+    def notifications(self, timeout: float | None = 0.0) -> list[Notification]:
+        """What this connection was told by channels that it listens to, in the order of commits. Waits up to ``timeout`` seconds
+        until there is something, and for ever with ``None``; other threads may use the connection meanwhile.
+
+        >>> import longshore
+        >>> db = longshore.connect()
+        >>> cursor = db.execute("LISTEN jobs")
+        >>> cursor = db.another().execute("NOTIFY jobs, 'first'")
+        >>> [(told.channel, told.payload) for told in db.notifications()]
+        [('jobs', 'first')]
+        """
+        return [Notification(*told) for told in self._session.notifications(timeout)]
 
     def table_names(self) -> list[str]:
         """The names of all tables and views."""

@@ -264,7 +264,9 @@ impl SystemFunction {
                 let mut lists = ListBuilder::new(StringViewBuilder::new());
                 for result in results {
                     if let Value::Texts(texts) = result {
-                        texts.iter().for_each(|text| lists.values().append_value(text));
+                        for text in texts {
+                            lists.values().append_value(text);
+                        }
                     }
                     lists.append(matches!(result, Value::Texts(_)));
                 }

@@ -12,7 +12,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .acting(),
     entry("pg_listening_channels", &[], Texts, |catalog, _| {
         let Some((own, all)) = catalog.transaction.numbers().entered() else { return Ok(Value::Texts(Vec::new())) };
-        Ok(Value::Texts(all.channels().of_session(own.pid()).iter().map(|channel| channel.to_string()).collect()))
+        Ok(Value::Texts(all.channels().of_session(own.pid()).iter().map(ToString::to_string).collect()))
     }),
     entry("pg_notification_queue_usage", &[], Double, |catalog, _| {
         let entered = catalog.transaction.numbers().entered();
