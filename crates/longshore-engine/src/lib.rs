@@ -16,6 +16,7 @@
 //! - `sql`: text to syntax trees, and trees that statements build themselves
 //! - `report`: what a statement gives back
 //! - `catalog`: tables, views, sequences, and the rules of their columns
+//! - `notifications`: what sessions tell each other by LISTEN and NOTIFY
 //! - `activity`: what sessions do, as others may see it
 //! - `text`: which texts a statement reads, how, and what goes into which column
 //! - `transaction`: transaction blocks and what a statement's transaction sees

@@ -74,8 +74,9 @@ pub(super) fn step() -> Result<Outcome, String> {
         println!("{package} has no {absent} (and {control} has)");
     }
     only_depend_on("longshore-bench", &[], "all")?;
-    only_depend_on("longshore-testing", &["longshore-simdisk"], "normal,build")?;
-    only_depend_on("longshore-simdisk", &[], "normal,build")?;
+    // What they are for is tests, and what is checked for any bytes.
+    only_depend_on("longshore-testing", &["longshore-simdisk", "longshore-fuzz"], "normal,build")?;
+    only_depend_on("longshore-simdisk", &["longshore-fuzz"], "normal,build")?;
     let sources = sources()?;
     for &(folder, words, promise) in SOURCES {
         let mut seen = 0;

@@ -326,8 +326,7 @@ class Connection:
         """What this connection was told by channels that it listens to, in the order of commits. Waits up to ``timeout`` seconds
         until there is something, and for ever with ``None``; other threads may use the connection meanwhile.
 
-        >>> import longshore
-        >>> db = longshore.connect()
+        >>> db = connect()
         >>> cursor = db.execute("LISTEN jobs")
         >>> cursor = db.another().execute("NOTIFY jobs, 'first'")
         >>> [(told.channel, told.payload) for told in db.notifications()]

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use longshore_storage::{Datum, Index, Relation, RowId, Transaction, TransactionError};
 use sqlparser::ast::{AssignmentTarget, BinaryOperator, ConflictTarget, Expr, Ident, OnConflictAction, OnInsert};
 
-use super::lookup::{Few, given};
 use super::named_table::NamedTable;
-use super::operand::{Arguments, Operand, Operation};
+use super::operand::{Arguments, Few, Operand, Operation, given};
 use super::supplied::{Supplied, Surroundings};
 use crate::Error;
 use crate::sql::names;

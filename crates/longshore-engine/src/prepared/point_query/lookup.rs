@@ -8,11 +8,9 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use longshore_storage::{Datum, Direction, Index, IndexKind, Relation, RowId, Transaction, TransactionError};
-use smallvec::SmallVec;
 
-use super::operand::{Arguments, Operand};
+use super::operand::{Arguments, Few, Operand, given};
 use super::residual::Residual;
-use crate::sql::parameters::fit;
 
 /// Rows that are read one by one, at most: for more of them the planner's way is the shorter one.
 const ROWS_MAX: usize = 1_024;
@@ -42,22 +40,6 @@ pub(super) struct Range {
     pub(super) low: Bound<Operand>,
     pub(super) high: Bound<Operand>,
     pub(super) residual: Residual,
-}
-
-/// Values of a statement, which has few of them as a rule.
-pub(super) type Few<T> = SmallVec<[T; 4]>;
-
-/// A value as `column` stores it, where that is plain.
-pub(super) fn given<'a>(
-    operand: &'a Operand,
-    column: usize,
-    relation: &Relation,
-    arguments: Arguments<'_, 'a>,
-) -> Option<Datum<'a>> {
-    match operand {
-        Operand::Read(number) => Some(arguments.read[*number]),
-        plain => fit(plain.value(arguments), relation.schema().columns()[column].column_type),
-    }
 }
 
 /// Puts the values of the first columns of an index behind those in `found`; `None` if one is not plain.

@@ -1,9 +1,10 @@
 //! Values as statements have them: parameters and literals.
 
-use longshore_storage::Datum;
+use longshore_storage::{Datum, Relation};
+use smallvec::SmallVec;
 use sqlparser::ast::{Expr, UnaryOperator, Value};
 
-use crate::sql::parameters::number_of;
+use crate::sql::parameters::{fit, number_of};
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +17,9 @@ pub(super) enum Operand {
     /// What came of the text of this number, of those that the statement has set aside to be read.
     Read(usize),
 }
+
+/// Values of a statement, which has few of them as a rule.
+pub(super) type Few<T> = SmallVec<[T; 4]>;
 
 /// What an execution gives.
 #[derive(Clone, Copy)]
@@ -71,5 +75,18 @@ impl Operand {
             },
             _ => return None,
         })
+    }
+}
+
+/// A value as `column` stores it, where that is plain.
+pub(super) fn given<'a>(
+    operand: &'a Operand,
+    column: usize,
+    relation: &Relation,
+    arguments: Arguments<'_, 'a>,
+) -> Option<Datum<'a>> {
+    match operand {
+        Operand::Read(number) => Some(arguments.read[*number]),
+        plain => fit(plain.value(arguments), relation.schema().columns()[column].column_type),
     }
 }

@@ -10,8 +10,7 @@ use std::cmp::Ordering;
 
 use longshore_storage::{ColumnType, Datum, Relation, RowId, Transaction, TransactionError};
 
-use super::lookup::{Few, given};
-use super::operand::{Arguments, Operand};
+use super::operand::{Arguments, Few, Operand, given};
 
 /// A condition on one column.
 #[derive(Clone, Debug)]

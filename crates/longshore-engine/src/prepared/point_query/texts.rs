@@ -11,8 +11,7 @@ use arrow_array::builder::StringViewBuilder;
 use longshore_storage::lists::encode_array;
 use longshore_storage::{ColumnType, Datum, Schema};
 
-use super::lookup::Few;
-use super::operand::{Arguments, Operand};
+use super::operand::{Arguments, Few, Operand};
 use super::{Kind, Surroundings};
 use crate::datafusion::{TextReader, datum};
 
