@@ -58,6 +58,9 @@ INSERT INTO t VALUES (:k, 1, 'x') ON CONFLICT DO NOTHING
 UPDATE t SET v = v + 1 WHERE k = :k RETURNING v
 UPDATE b SET w = w + 1 WHERE a_id = :k AND w < 100000
 DELETE FROM t WHERE k = :k + 100000
+SELECT v, name FROM t WHERE k = :k AND v > -1 AND name IS NOT NULL
+UPDATE t SET v = v + 1 WHERE k = :k AND v > -1
+DELETE FROM b WHERE a_id = :k AND w > 1000000
 """
 
 # A type, and a value of it in text.

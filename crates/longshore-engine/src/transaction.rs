@@ -223,6 +223,11 @@ impl StatementTransaction {
         self.took_numbers.load(Ordering::Relaxed)
     }
 
+    /// Whether it has ended, so that rows which are still made belong to nobody's commit.
+    fn has_ended(&self) -> bool {
+        self.transaction.try_lock().is_ok_and(|transaction| transaction.is_none())
+    }
+
     fn rollback(&self) {
         let transaction = self.lock().take();
         drop(transaction);

@@ -97,7 +97,9 @@ impl StatementTransaction {
     /// # Errors
     /// 54000 when it says too much.
     pub(crate) fn say(&self, action: Action) -> Result<(), Error> {
-        self.said.add(action)
+        self.said.add(action)?;
+        // As a view may whose rows are made while they are read.
+        if self.has_ended() { self.commit_said(|| Ok(())) } else { Ok(()) }
     }
 
     /// Tells those who listen to a channel something, if and when it commits.

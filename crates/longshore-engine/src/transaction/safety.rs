@@ -51,8 +51,7 @@ impl StatementTransaction {
     pub(crate) fn numbers_are_taken(&self, log: Option<&Arc<CatalogLog>>) -> Result<(), Error> {
         let Some(log) = log else { return Ok(()) };
         // Who works in it, or has not ended it, waits with its commit.
-        let has_ended = self.transaction.try_lock().is_ok_and(|transaction| transaction.is_none());
-        if has_ended { log.wait() } else { Ok(()) }
+        if self.has_ended() { log.wait() } else { Ok(()) }
     }
 }
 
