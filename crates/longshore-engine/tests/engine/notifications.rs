@@ -89,7 +89,8 @@ async fn the_function_is_called_for_each_row() {
         .await;
     ok(&mut says, "SELECT pg_notify('c', NULL)").await;
     assert_eq!(heard(&hears), ["c:row 4", "c:"]);
-    each(&mut says, &["CREATE VIEW v AS SELECT pg_notify('c', 'view ' || n) FROM t WHERE n < 3", "SELECT * FROM v"]).await;
+    each(&mut says, &["CREATE VIEW v AS SELECT pg_notify('c', 'view ' || n) FROM t WHERE n < 3", "SELECT * FROM v"])
+        .await;
     assert_eq!(heard(&hears), ["c:view 1", "c:view 2"]);
     says.execute("SELECT pg_notify('c', 'lost'), 1 / (n - n) FROM t").await.map(|_| ()).unwrap_err();
     assert_eq!(heard(&hears), Vec::<String>::new());
