@@ -73,7 +73,7 @@ pub(super) fn step() -> Result<Outcome, String> {
     // code keeps a pointer into the frame of a call that ended, and to look for that takes a third of the time.
     test.env("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=0");
     // Of tests that push much through the decoders, a part: each access is checked.
-    test.env("LONGSHORE_TEST_SHARE", "20");
+    test.env("LONGSHORE_TEST_SHARE", "10");
     run(&mut test)?;
     Ok(Outcome::Passed)
 }

@@ -9,11 +9,8 @@ use super::{Outcome, compiler, lints};
 use crate::shell::{cargo, root, run};
 
 /// Of the random texts, statements and histories, the part that is tried, with the same seeds each time; `cargo test --workspace`
-/// tries all.
+/// tries all. Tests that count what they have met have too little for that with less.
 const SHARE: &str = "10";
-
-/// The same of `--fast`.
-const QUICK_SHARE: &str = "20";
 
 /// Programs of tests that `--fast` leaves out: they take long, kill processes, or need features that it does not build.
 const SLOW: [&str; 9] = [
@@ -30,7 +27,7 @@ const SLOW: [&str; 9] = [
 
 /// All of them.
 pub(super) fn all() -> Result<Outcome, String> {
-    run(&mut tests(SHARE))?;
+    run(&mut tests())?;
     Ok(Outcome::Passed)
 }
 
@@ -39,13 +36,13 @@ pub(super) fn linted() -> Result<Outcome, String> {
     // This program alone is compiled already.
     lints::clippy_of(&["--package", "xtask"])?;
     let (name, wrapper) = compiler::wrapper()?;
-    run(tests(SHARE).env(name, wrapper))?;
+    run(tests().env(name, wrapper))?;
     Ok(Outcome::Passed)
 }
 
 /// Those of `--fast`: units, and the programs of tests that are not slow.
 pub(super) fn quick() -> Result<Outcome, String> {
-    let mut tests = tests(QUICK_SHARE);
+    let mut tests = tests();
     tests.args(["--lib", "--bins"]);
     for name in programs()?.iter().filter(|name| !SLOW.contains(&name.as_str())) {
         tests.args(["--test", name]);
@@ -54,10 +51,10 @@ pub(super) fn quick() -> Result<Outcome, String> {
     Ok(Outcome::Passed)
 }
 
-fn tests(share: &str) -> Command {
+fn tests() -> Command {
     let mut test = cargo(&["test", "--locked", "--workspace"]);
     if std::env::var_os("LONGSHORE_TEST_SHARE").is_none() {
-        test.env("LONGSHORE_TEST_SHARE", share);
+        test.env("LONGSHORE_TEST_SHARE", SHARE);
     }
     test
 }
