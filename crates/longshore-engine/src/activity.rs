@@ -154,7 +154,7 @@ impl Activities {
             transaction: AtomicU64::new(0),
             doing: Mutex::default(),
             copying: Mutex::default(),
-            inbox: Arc::default(),
+            inbox: Arc::new(Inbox::new(pid)),
         });
         sessions.all.insert(pid, Arc::clone(&activity));
         Entered { activity, of: Arc::clone(self) }
@@ -209,7 +209,7 @@ impl Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        self.of.channels.leave(self.activity.pid, &self.activity.inbox);
+        self.of.channels.leave(&self.activity.inbox);
         lock(&self.of.sessions).all.remove(&self.activity.pid);
     }
 }

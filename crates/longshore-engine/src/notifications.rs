@@ -46,8 +46,9 @@ pub(crate) enum Action {
 }
 
 /// What waits for the client of a session.
-#[derive(Default)]
 pub struct Inbox {
+    /// The number of the session.
+    pid: i32,
     waiting: Mutex<Waiting>,
     /// Whether anything does: of most sessions this is all that is looked at.
     has_any: AtomicBool,
@@ -62,11 +63,15 @@ struct Waiting {
 
 impl fmt::Debug for Inbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inbox").field("has_any", &self.has_any).finish_non_exhaustive()
+        f.debug_struct("Inbox").field("pid", &self.pid).field("has_any", &self.has_any).finish_non_exhaustive()
     }
 }
 
 impl Inbox {
+    pub(crate) fn new(pid: i32) -> Self {
+        Self { pid, waiting: Mutex::default(), has_any: AtomicBool::new(false), arrival: Notify::new() }
+    }
+
     /// Whether anything waits.
     #[must_use]
     pub fn has_any(&self) -> bool {
@@ -119,20 +124,19 @@ pub(crate) struct Channels {
 
 #[derive(Debug, Default)]
 struct Listeners {
-    /// The sessions that listen to a channel, by their numbers.
-    of_channel: HashMap<Arc<str>, Vec<(i32, Arc<Inbox>)>>,
-    /// The channels that a session listens to.
+    /// The sessions that listen to a channel.
+    of_channel: HashMap<Arc<str>, Vec<Arc<Inbox>>>,
+    /// The channels that a session listens to, by its number.
     of_session: HashMap<i32, BTreeSet<Arc<str>>>,
 }
 
 impl Channels {
-    /// Does what a transaction of the session `pid`, which has this `inbox`, has asked for, once `commit` has committed it.
+    /// Does what a transaction of the session that has this `inbox` has asked for, once `commit` has committed it.
     ///
     /// # Errors
     /// That of the commit; or 54000, when too much waits for a session that is to be told more. Nothing is committed then.
     pub(crate) fn commit<T>(
         &self,
-        pid: i32,
         inbox: &Arc<Inbox>,
         actions: Vec<Action>,
         commit: impl FnOnce() -> Result<T, Error>,
@@ -144,15 +148,15 @@ impl Channels {
         let mut listeners = lock(&self.listeners);
         for action in actions {
             match action {
-                Action::Listen(channel) => listeners.listen(pid, inbox, channel),
-                Action::Unlisten(channel) => listeners.unlisten(pid, inbox, &channel),
-                Action::UnlistenAll => listeners.leave(pid, inbox),
+                Action::Listen(channel) => listeners.listen(inbox, channel),
+                Action::Unlisten(channel) => listeners.unlisten(inbox, &channel),
+                Action::UnlistenAll => listeners.leave(inbox),
                 Action::Notify(notification) => told.push(notification),
             }
         }
         for notification in told {
             let to = listeners.of_channel.get(&notification.channel).into_iter().flatten();
-            to.for_each(|(_, inbox)| inbox.put(notification.clone()));
+            to.for_each(|inbox| inbox.put(notification.clone()));
         }
         Ok(committed)
     }
@@ -168,15 +172,16 @@ impl Channels {
         let listeners = lock(&self.listeners);
         let mut of_session: HashMap<i32, usize> = HashMap::new();
         for (channel, bytes) in bytes {
-            for (pid, inbox) in listeners.of_channel.get(channel).into_iter().flatten() {
-                let sum = of_session.entry(*pid).or_insert_with(|| lock(&inbox.waiting).bytes);
+            for inbox in listeners.of_channel.get(channel).into_iter().flatten() {
+                let sum = of_session.entry(inbox.pid).or_insert_with(|| lock(&inbox.waiting).bytes);
                 *sum += bytes;
                 if *sum > BYTES_MAX {
                     return Err(Error::new(
                         ErrorKind::TooLarge,
                         format!(
-                            "too many notifications in the NOTIFY queue: session {pid} has not taken the {} MiB that wait \
+                            "too many notifications in the NOTIFY queue: session {} has not taken the {} MiB that wait \
                              for it; let it end its transaction, or UNLISTEN",
+                            inbox.pid,
                             BYTES_MAX >> 20
                         ),
                     ));
@@ -195,45 +200,45 @@ impl Channels {
     pub(crate) fn fullness(&self) -> f64 {
         let listeners = lock(&self.listeners);
         let inboxes = listeners.of_channel.values().flatten();
-        let most = inboxes.map(|(_, inbox)| lock(&inbox.waiting).bytes).max();
+        let most = inboxes.map(|inbox| lock(&inbox.waiting).bytes).max();
         most.unwrap_or(0) as f64 / BYTES_MAX as f64
     }
 
     /// The session listens to nothing any more.
-    pub(crate) fn leave(&self, pid: i32, inbox: &Inbox) {
-        lock(&self.listeners).leave(pid, inbox);
+    pub(crate) fn leave(&self, inbox: &Inbox) {
+        lock(&self.listeners).leave(inbox);
     }
 }
 
 impl Listeners {
-    fn listen(&mut self, pid: i32, inbox: &Arc<Inbox>, channel: Arc<str>) {
-        if self.of_session.entry(pid).or_default().insert(Arc::clone(&channel)) {
-            self.of_channel.entry(channel).or_default().push((pid, Arc::clone(inbox)));
+    fn listen(&mut self, inbox: &Arc<Inbox>, channel: Arc<str>) {
+        if self.of_session.entry(inbox.pid).or_default().insert(Arc::clone(&channel)) {
+            self.of_channel.entry(channel).or_default().push(Arc::clone(inbox));
         }
     }
 
-    fn unlisten(&mut self, pid: i32, inbox: &Inbox, channel: &str) {
-        let Some(own) = self.of_session.get_mut(&pid) else { return };
+    fn unlisten(&mut self, inbox: &Inbox, channel: &str) {
+        let Some(own) = self.of_session.get_mut(&inbox.pid) else { return };
         if own.remove(channel) {
             inbox.retain(|of| of != channel);
             if own.is_empty() {
-                self.of_session.remove(&pid);
+                self.of_session.remove(&inbox.pid);
             }
-            self.forget(pid, channel);
+            self.forget(inbox, channel);
         }
     }
 
-    fn leave(&mut self, pid: i32, inbox: &Inbox) {
-        let Some(own) = self.of_session.remove(&pid) else { return };
+    fn leave(&mut self, inbox: &Inbox) {
+        let Some(own) = self.of_session.remove(&inbox.pid) else { return };
         inbox.retain(|_| false);
         for channel in own {
-            self.forget(pid, &channel);
+            self.forget(inbox, &channel);
         }
     }
 
-    fn forget(&mut self, pid: i32, channel: &str) {
+    fn forget(&mut self, inbox: &Inbox, channel: &str) {
         if let Some(listeners) = self.of_channel.get_mut(channel) {
-            listeners.retain(|(other, _)| *other != pid);
+            listeners.retain(|other| other.pid != inbox.pid);
             if listeners.is_empty() {
                 self.of_channel.remove(channel);
             }

@@ -195,6 +195,14 @@ impl Check {
     pub(crate) fn user_type(&self) -> Option<(&str, &str)> {
         self.name.rsplit_once(SEPARATOR)
     }
+
+    /// The column that the check is there for, and the enumeration that it is of.
+    pub(crate) fn enumeration(&self) -> Option<(usize, &str)> {
+        match (self.user_type()?, self.columns.as_slice()) {
+            ((name, ""), [column]) => Some((*column, name)),
+            _ => None,
+        }
+    }
 }
 
 impl Rules {
@@ -202,6 +210,11 @@ impl Rules {
     pub(crate) fn user_type(&self, column: usize) -> Option<&str> {
         let of_column = self.checks.iter().filter(|check| check.columns == [column]);
         of_column.filter_map(Check::user_type).map(|(name, _)| name).next()
+    }
+
+    /// Whether a column is of an enumeration, whose order is that of its labels.
+    pub(crate) fn is_enumeration(&self, column: usize) -> bool {
+        self.checks.iter().filter_map(Check::enumeration).any(|(of, _)| of == column)
     }
 
     /// The type of a user that a column is of, or its elements are, as a statement names it.

@@ -11,6 +11,7 @@
 //! plainly take, goes through the planner. Not here: how statements are recognised (`recognise`, `select`).
 
 mod aggregate;
+mod conditions;
 mod conflict;
 mod lookup;
 mod named_table;

@@ -26,7 +26,7 @@ pub(super) fn discard(session: &mut SessionContext<'_>, what: DiscardObject) -> 
         session.cursors.close_all(session.block);
         session.block.numbers().advisory().give_all_back()?;
         if let Some((activity, all)) = session.block.numbers().entered() {
-            all.channels().leave(activity.pid(), activity.inbox());
+            all.channels().leave(activity.inbox());
         }
     }
     let numbers = session.block.numbers();

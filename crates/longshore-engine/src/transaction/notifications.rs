@@ -129,9 +129,7 @@ impl StatementTransaction {
             Vec::new()
         };
         match self.numbers.entered() {
-            Some((activity, all)) if !actions.is_empty() => {
-                all.channels().commit(activity.pid(), activity.inbox(), actions, commit)
-            }
+            Some((activity, all)) if !actions.is_empty() => all.channels().commit(activity.inbox(), actions, commit),
             _ => commit(),
         }
     }

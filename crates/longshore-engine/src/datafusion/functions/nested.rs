@@ -7,14 +7,36 @@ pub(in crate::datafusion) mod text_out;
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, ListBuilder, PrimitiveBuilder, StringViewBuilder};
 use datafusion::arrow::buffer::OffsetBuffer;
-use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::arrow::datatypes::{ArrowPrimitiveType, DataType, Field};
 use datafusion::common::{Result, plan_err};
 
 /// The type of arrays of this element.
 pub(in crate::datafusion) fn list_of(element: DataType) -> DataType {
     DataType::List(Arc::new(Field::new_list_field(element, true)))
+}
+
+/// Arrays of these texts; NULL where there are none.
+pub(in crate::datafusion) fn text_lists<'a>(rows: impl Iterator<Item = Option<&'a [String]>>) -> ArrayRef {
+    let mut lists = ListBuilder::new(StringViewBuilder::new());
+    for texts in rows {
+        texts.into_iter().flatten().for_each(|text| lists.values().append_value(text));
+        lists.append(texts.is_some());
+    }
+    Arc::new(lists.finish())
+}
+
+/// Arrays of these numbers; NULL where there are none, as a number is that `T` has no room for.
+pub(in crate::datafusion) fn int_lists<'a, T: ArrowPrimitiveType<Native: TryFrom<i64>>>(
+    rows: impl Iterator<Item = Option<&'a [i64]>>,
+) -> ArrayRef {
+    let mut lists = ListBuilder::new(PrimitiveBuilder::<T>::new());
+    for ints in rows {
+        ints.into_iter().flatten().for_each(|int| lists.values().append_option((*int).try_into().ok()));
+        lists.append(ints.is_some());
+    }
+    Arc::new(lists.finish())
 }
 
 /// The type of the elements of an array.

@@ -24,11 +24,11 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array, Int32Builder, Int64Array, ListBuilder,
-    StringViewArray, StringViewBuilder, TimestampMicrosecondArray,
+    Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int32Array, Int64Array, StringViewArray,
+    TimestampMicrosecondArray,
 };
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int32Type, Int64Type};
 use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -38,6 +38,7 @@ use longshore_storage::ColumnType;
 use super::system_tables::{SystemCatalog, typed};
 use crate::Error;
 use crate::datafusion::errors::external;
+use crate::datafusion::functions::nested::{int_lists, text_lists};
 
 pub(super) use names::{SHOWN_VECTOR, shown};
 pub(super) use written::{UNTOLD, VECTOR_SUBSCRIPTS};
@@ -260,32 +261,14 @@ impl SystemFunction {
                     results.iter().map(|value| if let Value::Double(value) = value { Some(*value) } else { None });
                 Arc::new(doubles.collect::<Float64Array>())
             }
-            Gives::Texts => {
-                let mut lists = ListBuilder::new(StringViewBuilder::new());
-                for result in results {
-                    if let Value::Texts(texts) = result {
-                        for text in texts {
-                            lists.values().append_value(text);
-                        }
-                    }
-                    lists.append(matches!(result, Value::Texts(_)));
-                }
-                Arc::new(lists.finish())
-            }
-            Gives::Ints => {
-                let mut lists = ListBuilder::new(Int32Builder::new());
-                for result in results {
-                    let Value::Ints(ints) = result else {
-                        lists.append_null();
-                        continue;
-                    };
-                    for int in ints {
-                        lists.values().append_option(i32::try_from(*int).ok());
-                    }
-                    lists.append(true);
-                }
-                Arc::new(lists.finish())
-            }
+            Gives::Texts => text_lists(results.iter().map(|value| match value {
+                Value::Texts(texts) => Some(texts.as_slice()),
+                _ => None,
+            })),
+            Gives::Ints => int_lists::<Int32Type>(results.iter().map(|value| match value {
+                Value::Ints(ints) => Some(ints.as_slice()),
+                _ => None,
+            })),
         }
     }
 }

@@ -1,7 +1,5 @@
-//! The table that a statement is about, the conditions on its columns, the index that serves them, and the columns that are given
-//! back.
+//! The table that a statement is about, how its WHERE clause is read, the index that serves it, and the columns that are given back.
 
-use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -9,10 +7,11 @@ use arrow_schema::{Field, Schema as ArrowSchema};
 use longshore_storage::{ColumnType, Direction, Schema};
 use sqlparser::ast::{BinaryOperator, Expr, Ident, ObjectName, SelectItem, TableFactor, TableWithJoins, UnaryOperator};
 
+use super::conditions::{Comparison, Conditions, Taken, Test};
 use super::lookup::{Key, Lookup, Range};
-use super::residual::{Condition, Residual, Test};
+use super::residual::Residual;
 use super::{Kind, NewValue, Operand, PointQueryPlan, Returning, types_of};
-use crate::catalog::{AccessPath, Catalog, Check, ObjectId, Rules, Table};
+use crate::catalog::{AccessPath, Catalog, ObjectId, Rules, Table};
 use crate::datafusion::has_plain_order;
 use crate::sql::names;
 
@@ -22,17 +21,6 @@ pub(super) struct NamedTable {
     pub(super) rules: Arc<Rules>,
     pub(super) alias: String,
     oid: u32,
-}
-
-/// What a conjunction says of columns: all of it, or it is not understood.
-#[derive(Default)]
-pub(super) struct Conditions {
-    /// Each column once.
-    equal: Vec<(usize, Operand)>,
-    /// Bounds of columns, each column once.
-    bounded: Vec<(usize, Bound<Operand>, Bound<Operand>)>,
-    /// What else is asked.
-    rest: Vec<Condition>,
 }
 
 impl NamedTable {
@@ -89,12 +77,6 @@ impl NamedTable {
             self.schema().columns()[column].column_type,
             ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt | ColumnType::Decimal { .. }
         )
-    }
-
-    /// Whether a column is of an enumeration, whose order is that of its labels.
-    fn is_enumeration(&self, column: usize) -> bool {
-        let is_of_type = |check: &Check| check.columns == [column] && matches!(check.user_type(), Some((_, "")));
-        self.rules.checks.iter().any(is_of_type)
     }
 
     pub(super) fn column(&self, expr: &Expr) -> Option<usize> {
@@ -164,67 +146,52 @@ impl NamedTable {
                 self.add(left, to)?;
                 self.add(right, to)
             }
-            Expr::BinaryOp { left, op, right } => match (self.column(left), self.column(right)) {
-                (Some(column), None) => to.compare(column, op, Operand::of(right)?),
-                (None, Some(column)) => to.compare(column, &swapped(op)?, Operand::of(left)?),
-                _ => None,
-            },
+            Expr::BinaryOp { left, op, right } => {
+                let how = Comparison::new(op)?;
+                let (column, how, value) = match (self.column(left), self.column(right)) {
+                    (Some(column), None) => (column, how, right),
+                    (None, Some(column)) => (column, how.swapped(), left),
+                    _ => return None,
+                };
+                to.add(column, Test::Compared(how, Operand::of(value)?));
+                Some(())
+            }
             Expr::Between { expr, negated: false, low, high } => {
                 let column = self.column(expr)?;
-                to.compare(column, &BinaryOperator::GtEq, Operand::of(low)?)?;
-                to.compare(column, &BinaryOperator::LtEq, Operand::of(high)?)
+                to.add(column, Test::Compared(Comparison::GreaterOrEqual, Operand::of(low)?));
+                to.add(column, Test::Compared(Comparison::LessOrEqual, Operand::of(high)?));
+                Some(())
             }
             Expr::InList { expr, list, negated: false } => {
                 let values = list.iter().map(Operand::of).collect::<Option<_>>()?;
-                to.ask(self.column(expr)?, Test::Compared(Ordering::is_eq, values));
+                to.add(self.column(expr)?, Test::In(values));
                 Some(())
             }
             Expr::IsNull(expr) => {
-                to.ask(self.column(expr)?, Test::IsNull(true));
+                to.add(self.column(expr)?, Test::IsNull(true));
                 Some(())
             }
             Expr::IsNotNull(expr) => {
-                to.ask(self.column(expr)?, Test::IsNull(false));
+                to.add(self.column(expr)?, Test::IsNull(false));
                 Some(())
             }
-            Expr::UnaryOp { op: UnaryOperator::Not, expr } => to.is_truth(self.truth(expr)?, false),
-            expr => to.is_truth(self.truth(expr)?, true),
+            Expr::UnaryOp { op: UnaryOperator::Not, expr } => self.add_truth(expr, false, to),
+            expr => self.add_truth(expr, true, to),
         }
     }
 
-    /// The column of truth values that an expression is.
-    fn truth(&self, expr: &Expr) -> Option<usize> {
-        self.column(expr).filter(|column| self.schema().columns()[*column].column_type == ColumnType::Boolean)
+    /// A column of truth values has this one.
+    fn add_truth(&self, expr: &Expr, truth: bool, to: &mut Conditions) -> Option<()> {
+        let column = self.column(expr)?;
+        (self.schema().columns()[column].column_type == ColumnType::Boolean)
+            .then(|| to.add(column, Test::Compared(Comparison::Equal, Operand::Bool(truth))))
     }
 
-    /// What is left to be asked of rows that were found by the values of columns, and by bounds of another one; `None` where it
-    /// cannot be asked of single rows.
-    fn residual(&self, conditions: &Conditions, valued: &[usize], bounded: Option<usize>) -> Option<Residual> {
-        let compared = |column: usize, accepts: fn(Ordering) -> bool, value: &Operand| Condition {
-            column,
-            test: Test::Compared(accepts, vec![value.clone()]),
-        };
-        let mut left = conditions.rest.clone();
-        for (column, value) in conditions.equal.iter().filter(|(column, _)| !valued.contains(column)) {
-            left.push(compared(*column, Ordering::is_eq, value));
-        }
-        for (column, low, high) in conditions.bounded.iter().filter(|(column, ..)| Some(*column) != bounded) {
-            match low {
-                Bound::Included(value) => left.push(compared(*column, Ordering::is_ge, value)),
-                Bound::Excluded(value) => left.push(compared(*column, Ordering::is_gt, value)),
-                Bound::Unbounded => {}
-            }
-            match high {
-                Bound::Included(value) => left.push(compared(*column, Ordering::is_le, value)),
-                Bound::Excluded(value) => left.push(compared(*column, Ordering::is_lt, value)),
-                Bound::Unbounded => {}
-            }
-        }
-        let is_ordered = |condition: &Condition| match condition.test {
-            Test::Compared(accepts, _) => accepts(Ordering::Less) != accepts(Ordering::Greater),
-            Test::IsNull(_) => false,
-        };
-        if left.iter().any(|condition| is_ordered(condition) && self.is_enumeration(condition.column)) {
+    /// What is left to be asked of rows that were found by the conditions that are taken; `None` where it cannot be asked of
+    /// single rows.
+    fn residual(&self, conditions: &Conditions, taken: &Taken) -> Option<Residual> {
+        let left = conditions.left(taken);
+        if left.iter().any(|condition| condition.test.is_of_order() && self.rules.is_enumeration(condition.column)) {
             return None;
         }
         Residual::new(left, |column| self.schema().columns()[column].column_type)
@@ -233,9 +200,10 @@ impl NamedTable {
     /// The unique index whose columns are all compared with values.
     pub(super) fn key(&self, conditions: &Conditions) -> Option<Key> {
         for key in self.rules.keys.iter().filter(|key| key.role.is_unique() && !key.columns.is_empty()) {
-            if let Some(values) = conditions.values(&key.columns) {
+            let mut taken = Taken::new();
+            if let Some(values) = conditions.values(&key.columns, &mut taken) {
                 let index = self.table.relation.indexes().into_iter().find(|index| index.name() == key.name)?;
-                let residual = self.residual(conditions, &key.columns, None)?;
+                let residual = self.residual(conditions, &taken)?;
                 return Some(Key { index, values, residual });
             }
         }
@@ -245,19 +213,18 @@ impl NamedTable {
     /// The rows that the conditions leave, by an index that has them in this order, backwards if need be: each of its
     /// columns, and whether it descends.
     pub(super) fn range(&self, conditions: &Conditions, order: &[(usize, bool)]) -> Option<(Range, Direction)> {
-        let Conditions { equal, bounded, .. } = conditions;
         let is_ordered = |column: usize| {
             let described = &self.schema().columns()[column];
-            !described.nullable && has_plain_order(described.column_type) && !self.is_enumeration(column)
+            !described.nullable && has_plain_order(described.column_type) && !self.rules.is_enumeration(column)
         };
         // What has one value only orders nothing.
-        let order: Vec<_> = order.iter().filter(|(column, _)| equal.iter().all(|(of, _)| of != column)).collect();
+        let order: Vec<_> = order.iter().filter(|(column, _)| !conditions.has_value(*column)).collect();
         let descends = order.first().is_some_and(|(_, descends)| *descends);
-        let has_bounds = |column: usize| bounded.iter().any(|(bound, ..)| *bound == column) && is_ordered(column);
+        let has_bounds = |column: usize| conditions.has_bounds(column) && is_ordered(column);
         let served = self.rules.keys.iter().filter(|key| !key.columns.is_empty()).filter_map(|key| {
             let is_unique = key.role.is_unique();
             let path =
-                AccessPath::new(key.index, &key.columns, is_unique, |column| conditions.has(column), has_bounds)?;
+                AccessPath::new(key.index, &key.columns, is_unique, |column| conditions.has_value(column), has_bounds)?;
             let rest = &key.columns[path.values..];
             let has_order = order.len() <= rest.len()
                 && order.iter().zip(rest).all(|(by, column)| **by == (*column, descends) && is_ordered(*column));
@@ -265,16 +232,14 @@ impl NamedTable {
             (in_order && (path.selects() || conditions.is_empty())).then_some((path, key))
         });
         let (path, key) = served.min_by_key(|(path, _)| path.rank())?;
-        let valued = &key.columns[..path.values];
-        let values = conditions.values(valued)?;
+        let mut taken = Taken::new();
+        let values = conditions.values(&key.columns[..path.values], &mut taken)?;
         let index = self.table.relation.indexes().into_iter().find(|index| index.name() == key.name)?;
-        let bounds = key.columns.get(path.values).filter(|_| path.has_range);
-        let bounds = bounds.and_then(|column| bounded.iter().find(|(of, ..)| of == column));
-        let residual = self.residual(conditions, valued, bounds.map(|(column, ..)| *column))?;
-        let (low, high) = match bounds {
-            Some((_, low, high)) => (low.clone(), high.clone()),
+        let (low, high) = match key.columns.get(path.values).filter(|_| path.has_range) {
+            Some(column) => conditions.bounds(*column, &mut taken),
             None => (Bound::Unbounded, Bound::Unbounded),
         };
+        let residual = self.residual(conditions, &taken)?;
         let direction = if descends { Direction::Backward } else { Direction::Forward };
         Some((Range { index, values, low, high, residual }, direction))
     }
@@ -293,77 +258,4 @@ impl NamedTable {
         }
         Some(Lookup::Range(self.range(&conditions, &[])?.0))
     }
-}
-
-impl Conditions {
-    /// Whether nothing is said.
-    pub(super) fn is_empty(&self) -> bool {
-        self.equal.is_empty() && self.bounded.is_empty() && self.rest.is_empty()
-    }
-
-    /// Whether it is said which value a column has.
-    pub(super) fn has(&self, column: usize) -> bool {
-        self.equal.iter().any(|(of, _)| *of == column)
-    }
-
-    /// The values of `columns`, if all of them have one.
-    fn values(&self, columns: &[usize]) -> Option<Vec<Operand>> {
-        let value = |column: &usize| self.equal.iter().find(|(of, _)| of == column).map(|(_, value)| value.clone());
-        columns.iter().map(value).collect()
-    }
-
-    fn ask(&mut self, column: usize, test: Test) {
-        self.rest.push(Condition { column, test });
-    }
-
-    /// A column of truth values has this one.
-    fn is_truth(&mut self, column: usize, truth: bool) -> Option<()> {
-        self.compare(column, &BinaryOperator::Eq, Operand::Bool(truth))
-    }
-
-    fn compare(&mut self, column: usize, operator: &BinaryOperator, value: Operand) -> Option<()> {
-        match operator {
-            BinaryOperator::NotEq => {
-                self.ask(column, Test::Compared(Ordering::is_ne, vec![value]));
-                return Some(());
-            }
-            BinaryOperator::Eq => {
-                if self.equal.iter().any(|(of, _)| *of == column) {
-                    return None;
-                }
-                self.equal.push((column, value));
-                return Some(());
-            }
-            _ => {}
-        }
-        let at = self.bounded.iter().position(|(of, ..)| *of == column).unwrap_or(self.bounded.len());
-        if at == self.bounded.len() {
-            self.bounded.push((column, Bound::Unbounded, Bound::Unbounded));
-        }
-        let (_, low, high) = &mut self.bounded[at];
-        let (bound, value) = match operator {
-            BinaryOperator::Gt => (low, Bound::Excluded(value)),
-            BinaryOperator::GtEq => (low, Bound::Included(value)),
-            BinaryOperator::Lt => (high, Bound::Excluded(value)),
-            BinaryOperator::LtEq => (high, Bound::Included(value)),
-            _ => return None,
-        };
-        if *bound != Bound::Unbounded {
-            return None;
-        }
-        *bound = value;
-        Some(())
-    }
-}
-
-fn swapped(operator: &BinaryOperator) -> Option<BinaryOperator> {
-    Some(match operator {
-        BinaryOperator::Eq => BinaryOperator::Eq,
-        BinaryOperator::NotEq => BinaryOperator::NotEq,
-        BinaryOperator::Lt => BinaryOperator::Gt,
-        BinaryOperator::LtEq => BinaryOperator::GtEq,
-        BinaryOperator::Gt => BinaryOperator::Lt,
-        BinaryOperator::GtEq => BinaryOperator::LtEq,
-        _ => return None,
-    })
 }

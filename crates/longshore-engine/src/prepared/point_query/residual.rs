@@ -7,26 +7,12 @@
 mod tests;
 
 use std::cmp::Ordering;
+use std::slice;
 
 use longshore_storage::{ColumnType, Datum, Relation, RowId, Transaction, TransactionError};
 
+use super::conditions::{Condition, Test};
 use super::operand::{Arguments, Few, Operand, given};
-
-/// A condition on one column.
-#[derive(Clone, Debug)]
-pub(super) struct Condition {
-    pub(super) column: usize,
-    pub(super) test: Test,
-}
-
-/// What is asked of a value.
-#[derive(Clone, Debug)]
-pub(super) enum Test {
-    /// That it compares so with one of these: with several of them, that it is equal to one.
-    Compared(fn(Ordering) -> bool, Vec<Operand>),
-    /// Whether it is NULL.
-    IsNull(bool),
-}
 
 /// Conditions that all rows must satisfy.
 #[derive(Debug, Default)]
@@ -37,7 +23,7 @@ impl Residual {
     pub(super) fn new(conditions: Vec<Condition>, type_of: impl Fn(usize) -> ColumnType) -> Option<Self> {
         let can_be_asked = |condition: &Condition| match condition.test {
             Test::IsNull(_) => true,
-            Test::Compared(..) => compares_plainly(type_of(condition.column)),
+            Test::Compared(..) | Test::In(_) => compares_plainly(type_of(condition.column)),
         };
         conditions.iter().all(can_be_asked).then_some(Self(conditions))
     }
@@ -50,10 +36,13 @@ impl Residual {
     /// Tells `take` each value that is compared with, and its column.
     pub(super) fn operands(&self, take: &mut impl FnMut(&Operand, Option<usize>)) {
         for condition in &self.0 {
-            if let Test::Compared(_, values) = &condition.test {
-                for value in values {
-                    take(value, Some(condition.column));
-                }
+            let values = match &condition.test {
+                Test::Compared(_, value) => slice::from_ref(value),
+                Test::In(values) => values,
+                Test::IsNull(_) => &[],
+            };
+            for value in values {
+                take(value, Some(condition.column));
             }
         }
     }
@@ -79,10 +68,14 @@ impl Residual {
             };
             match test {
                 Test::IsNull(is_null) => keep(&|value| (value == Datum::Null) == *is_null),
-                Test::Compared(accepts, operands) => {
+                Test::Compared(how, operand) => {
+                    let Some(given) = given(operand, *column, relation, arguments) else { return Ok(None) };
+                    keep(&|value| compared(value, given).is_some_and(|ordering| how.accepts(ordering)));
+                }
+                Test::In(operands) => {
                     let given = operands.iter().map(|operand| given(operand, *column, relation, arguments));
                     let Some(given) = given.collect::<Option<Few<Datum<'_>>>>() else { return Ok(None) };
-                    keep(&|value| given.iter().any(|given| compared(value, *given).is_some_and(accepts)));
+                    keep(&|value| given.iter().any(|given| compared(value, *given).is_some_and(Ordering::is_eq)));
                 }
             }
             result?;

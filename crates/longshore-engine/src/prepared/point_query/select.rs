@@ -9,7 +9,8 @@ use sqlparser::ast::{
 };
 
 use super::aggregate::Aggregate;
-use super::named_table::{Conditions, NamedTable};
+use super::conditions::Conditions;
+use super::named_table::NamedTable;
 use super::{Kind, Operand, Output, PointQueryPlan};
 use crate::catalog::Catalog;
 use crate::sql::{build, names};
@@ -114,7 +115,7 @@ fn aggregated(named: NamedTable, conditions: &Conditions, items: Vec<(Aggregate,
         _ => None,
     };
     if let Some((column, descends, name)) = end
-        && !conditions.has(column)
+        && !conditions.has_value(column)
         && let Some((range, direction)) = named.range(conditions, &[(column, descends)])
     {
         let schema = Arc::new(Schema::new(vec![items[0].0.edge(name.clone(), named.schema())?]));

@@ -251,7 +251,6 @@ async fn what_is_not_understood_goes_through_the_planner() {
         "SELECT b FROM t WHERE a = 1 AND f = 5",
         "SELECT b FROM t WHERE c > 1",
         "SELECT b, b FROM t WHERE b = 1",
-        "SELECT b FROM t WHERE a = 1 AND b > 1 AND b > 2",
         "SELECT b FROM t WHERE a = 1 AND b NOT BETWEEN 1 AND 2",
         "SELECT b FROM t WHERE a = 1 ORDER BY v",
         "SELECT v AS b FROM t WHERE a = 1 ORDER BY b",

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{
     Array, ArrayRef, BinaryViewArray, BooleanArray, Float32Array, Float64Array, Int16Array, Int32Array, Int64Array,
-    ListBuilder, PrimitiveBuilder, StringViewArray, StringViewBuilder, StructArray, TimestampMicrosecondArray,
-    new_null_array,
+    StringViewArray, StructArray, TimestampMicrosecondArray, new_null_array,
 };
-use datafusion::arrow::datatypes::{ArrowPrimitiveType, DataType, Int16Type, Int64Type};
+use datafusion::arrow::datatypes::{DataType, Int16Type, Int64Type};
 
 use longshore_storage::ColumnType;
 use longshore_value::times::interval_key;
 
 use super::definition::Definition;
+use crate::datafusion::functions::nested::{int_lists, text_lists};
 
 /// A value of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -160,6 +160,18 @@ fn array(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
             _ => None,
         })
     };
+    let int_rows = || {
+        cells.iter().map(|cell| match cell {
+            Cell::Ints(ints) => Some(ints.as_slice()),
+            _ => None,
+        })
+    };
+    let text_rows = || {
+        cells.iter().map(|cell| match cell {
+            Cell::Texts(texts) => Some(texts.as_slice()),
+            _ => None,
+        })
+    };
     match data_type {
         DataType::Boolean => {
             let bools = cells.iter().map(|cell| match cell {
@@ -178,20 +190,9 @@ fn array(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
             Arc::new(ints().collect::<TimestampMicrosecondArray>().with_timezone_opt(zone.clone()))
         }
         DataType::List(item) => match item.data_type() {
-            DataType::Int16 => int_lists::<Int16Type>(cells),
-            DataType::Int64 => int_lists::<Int64Type>(cells),
-            DataType::Utf8View => {
-                let mut lists = ListBuilder::new(StringViewBuilder::new());
-                for cell in cells {
-                    if let Cell::Texts(texts) = cell {
-                        for text in texts {
-                            lists.values().append_value(text);
-                        }
-                    }
-                    lists.append(matches!(cell, Cell::Texts(_)));
-                }
-                Arc::new(lists.finish())
-            }
+            DataType::Int16 => int_lists::<Int16Type>(int_rows()),
+            DataType::Int64 => int_lists::<Int64Type>(int_rows()),
+            DataType::Utf8View => text_lists(text_rows()),
             _ => new_null_array(data_type, cells.len()),
         },
         // Microseconds.
@@ -203,20 +204,4 @@ fn array(data_type: &DataType, cells: &[Cell]) -> ArrayRef {
         }
         _ => new_null_array(data_type, cells.len()),
     }
-}
-
-fn int_lists<T: ArrowPrimitiveType>(cells: &[Cell]) -> ArrayRef
-where
-    T::Native: TryFrom<i64>,
-{
-    let mut lists = ListBuilder::new(PrimitiveBuilder::<T>::new());
-    for cell in cells {
-        if let Cell::Ints(ints) = cell {
-            for int in ints {
-                lists.values().append_option((*int).try_into().ok());
-            }
-        }
-        lists.append(matches!(cell, Cell::Ints(_)));
-    }
-    Arc::new(lists.finish())
 }
