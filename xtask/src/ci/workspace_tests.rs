@@ -13,8 +13,9 @@ use crate::shell::{cargo, root, run};
 const SHARE: &str = "10";
 
 /// Programs of tests that `--fast` leaves out: they take long, kill processes, or need features that it does not build.
-const SLOW: [&str; 9] = [
+const SLOW: [&str; 10] = [
     "binary",
+    "book",
     "durable",
     "interleave",
     "interleave_log",
@@ -90,7 +91,7 @@ mod tests {
         for name in SLOW {
             assert!(all.contains(name), "{name}");
         }
-        for name in ["engine", "storage", "book", "random"] {
+        for name in ["engine", "storage", "load", "random"] {
             assert!(all.contains(name) && !SLOW.contains(&name), "{name}");
         }
     }
